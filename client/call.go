@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Call is the record of one logical acquire, shared by all copies of its
+// Request: through it the inner layers tell the outer ones what happened.
+// Its methods are safe for concurrent use.
+type Call struct {
+	client *Client
+	key    string
+	opts   acquireOptions
+	ctx    context.Context // the caller's: the one that carries the lease
+	start  time.Time
+
+	mu              sync.Mutex
+	token           string
+	traceparent     string
+	attempts        int
+	shortCircuits   int
+	suppressed      int
+	firstHeld, held *HeldError
+	last            error // how the last attempt ended, as far as known
+	dirty           bool  // an attempt was sent and its outcome is not known
+	lease           *Lease
+}
+
+// begin starts an attempt. It returns the identity under which to ask, one for the
+// whole call, or the lease that an earlier attempt of the call got and that lives.
+func (c *Call) begin() (id leaseID, traceparent string, live *Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.attempts++
+	if c.lease != nil {
+		if c.lease.hold.standing() == nil {
+			return leaseID{}, "", c.lease
+		}
+		c.lease, c.token = nil, "" // released by a layer: what comes next is another lease
+	}
+	if c.token == "" {
+		c.token = newToken()
+	}
+	return leaseID{lockKey(c.client.prefix, c.key), c.token}, c.traceparent, nil
+}
+
+func (c *Call) granted(l *Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lease, c.last = l, nil
+}
+
+// note keeps how an attempt ended.
+func (c *Call) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = err
+}
+
+// unknown notes that an attempt may have been granted though no grant was seen.
+func (c *Call) unknown() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dirty = true
+}
+
+func (c *Call) isDirty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dirty
+}
+
+// ended is the error of an attempt whose ctx ended: the limit of a layer is no
+// business of the caller's context.
+func (c *Call) ended(ctx context.Context, req Request) error {
+	var limit *TimeoutError
+	if errors.As(context.Cause(ctx), &limit) && !limit.Wait {
+		err := &Error{Op: opAcquire, Key: req.Key, Err: fmt.Errorf("%w: %w", ErrUnavailable, limit)}
+		c.note(err)
+		return err
+	}
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	return WaitEnded(ctx, req, last)
+}
+
+// Attempts returns how many attempts reached the core of the pipeline.
+func (c *Call) Attempts() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.attempts
+}
+
+// Blockers returns the first and the last holder that an attempt met, nil where
+// none did.
+func (c *Call) Blockers() (first, last *HeldError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.firstHeld, c.held
+}
+
+// Blocked notes that h holds the lock.
+func (c *Call) Blocked(h *HeldError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.firstHeld == nil {
+		c.firstHeld = h
+	}
+	c.held = h
+}
+
+// ShortCircuited counts an attempt that an open breaker refused.
+func (c *Call) ShortCircuited() {
+	c.mu.Lock()
+	c.shortCircuits++
+	c.mu.Unlock()
+}
+
+// ShortCircuits returns how many attempts an open breaker refused.
+func (c *Call) ShortCircuits() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shortCircuits
+}
+
+// RetrySuppressed counts a retry that the retry budget refused.
+func (c *Call) RetrySuppressed() {
+	c.mu.Lock()
+	c.suppressed++
+	c.mu.Unlock()
+}
+
+// RetriesSuppressed returns how many retries the retry budget refused.
+func (c *Call) RetriesSuppressed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.suppressed
+}
+
+// SetTraceparent sets the W3C traceparent that the holder record will carry, so
+// that a waiter elsewhere can link to the holder's span.
+func (c *Call) SetTraceparent(tp string) {
+	c.mu.Lock()
+	c.traceparent = tp
+	c.mu.Unlock()
+}
+
+// Started returns the instant at which the caller called.
+func (c *Call) Started() time.Time { return c.start }

@@ -1,0 +1,66 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// serverStates are the error codes with which a server says that it cannot work
+// at present, though nothing is wrong with the request.
+var serverStates = map[string]bool{
+	"LOADING": true, "READONLY": true, "CLUSTERDOWN": true, "MASTERDOWN": true,
+	"TRYAGAIN": true, "BUSY": true, "NOREPLICAS": true, "MISCONF": true, "OOM": true,
+	"MOVED": true, "ASK": true, "UNKILLABLE": true, "NOQUORUM": true, "FAILOVER": true,
+}
+
+// Servers before 7.0 wrap an error inside a script into "ERR Error running script
+// (...): @user_script:3: -OOM command not allowed ...".
+var wrappedCode = regexp.MustCompile(`@user_script: ?\d+: -?([A-Z]+) `)
+
+// errorCode is the first word of an error reply, by which Redis tells errors apart.
+func errorCode(text string) string {
+	code, _, _ := strings.Cut(text, " ")
+	if code == "ERR" {
+		if m := wrappedCode.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+	}
+	return code
+}
+
+// classify turns the error of a command into ErrUnavailable or ErrRefused with
+// its reason, and into a verdict on the server.
+func classify(err error) (error, Verdict) {
+	var answer redis.Error
+	switch {
+	case err == nil:
+		return nil, Healthy
+	case errors.Is(err, ErrRefused): // classified before
+		return err, Neutral
+	case errors.Is(err, ErrUnavailable):
+		return err, Faulty
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, errCrowded):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err), Neutral
+	case errors.Is(err, redis.ErrClosed):
+		return fmt.Errorf("%w: the redis client was closed: %w", ErrUnavailable, err), Neutral
+	case errors.Is(err, errHookPanic):
+		return fmt.Errorf("%w: %w", ErrRefused, err), Neutral
+	case errors.As(err, &answer):
+		code := errorCode(err.Error())
+		if serverStates[code] || strings.Contains(err.Error(), "max number of clients") {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err), Faulty
+		}
+		return fmt.Errorf("%w: %w", ErrRefused, err), Neutral
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		// Our own bound ended inside go-redis. No error of a context that is not the
+		// caller's gets out, so only its text is kept.
+		return fmt.Errorf("%w: no connection in time (%s)", ErrUnavailable, err), Faulty
+	default:
+		return fmt.Errorf("%w: %w", ErrUnavailable, err), Faulty
+	}
+}

@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The sentinels of this package. A failure matches exactly one of them under
+// errors.Is; *Error carries the operation and the key, and an error of the
+// caller's context stays visible beside the sentinel.
+var (
+	// ErrNotAcquired: somebody else holds the lock. errors.As with *HeldError
+	// tells who and for how long.
+	ErrNotAcquired = errors.New("holdfast: lock not acquired")
+	// ErrNotHeld: the lease to release or extend is no longer ours.
+	ErrNotHeld = errors.New("holdfast: lease not held")
+	// ErrLost is the cause of a Lease's context when the lease ended under its
+	// holder. errors.As with *LostError tells how.
+	ErrLost = errors.New("holdfast: lease lost")
+	// ErrReleased is the cause of a Lease's context after Release.
+	ErrReleased = errors.New("holdfast: lease released")
+	// ErrUnavailable: Redis could not be asked, or could not answer; it wraps the
+	// reason. The outcome of the last attempt may be unknown.
+	ErrUnavailable = errors.New("holdfast: redis unavailable")
+	// ErrRefused: Redis answered and will go on refusing until somebody changes
+	// the set-up (wrong type at the key, missing permission, no scripts).
+	ErrRefused = errors.New("holdfast: redis refused the request")
+	// ErrClosed: the Client is closed.
+	ErrClosed = errors.New("holdfast: client closed")
+	// ErrInvalid: an argument or option is wrong; nothing was sent.
+	ErrInvalid = errors.New("holdfast: invalid argument")
+)
+
+// Error says which operation failed on which lock.
+type Error struct {
+	Op  string // acquire, extend, release, inspect, break, ...
+	Key string // as the caller gave it
+	Err error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("holdfast: %s %q: %s", e.Op, e.Key, strings.TrimPrefix(e.Err.Error(), "holdfast: "))
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// HeldError is the detail of ErrNotAcquired: what is known of the holder.
+type HeldError struct {
+	Local       bool          // held inside this process: Redis was not asked
+	Resting     bool          // released, and kept by WithMinHold until TTL has passed
+	Holder      string        // the holder's identity, empty if unknown
+	Since       time.Time     // when it was granted, by the server's clock; zero if unknown
+	TTL         time.Duration // left on the key when Redis was asked; 0 if unknown
+	Traceparent string        // of the holder's acquire span, unchecked; empty if none
+}
+
+func (e *HeldError) Error() string {
+	switch {
+	case e.Local:
+		return "holdfast: lock not acquired: it is held or awaited inside this process"
+	case e.Resting:
+		return fmt.Sprintf("holdfast: lock not acquired: it rests for its minimum hold, %v more", e.TTL)
+	default:
+		return fmt.Sprintf("holdfast: lock not acquired: %q holds it, TTL %v", e.Holder, e.TTL)
+	}
+}
+
+// Is makes a HeldError match ErrNotAcquired.
+func (e *HeldError) Is(target error) bool { return target == ErrNotAcquired }
+
+// LostError is the detail of ErrLost.
+type LostError struct {
+	Reason EndReason
+	Loss   LossReason // empty for EndMaxHold
+	Detail string
+}
+
+func (e *LostError) Error() string { return "holdfast: lease lost: " + e.Detail }
+
+// Is makes a LostError match ErrLost.
+func (e *LostError) Is(target error) bool { return target == ErrLost }
+
+// TimeoutError is the cause of a context that a limit of the pipeline ended.
+// That of the wait (WithWaitTimeout) matches context.DeadlineExceeded, since to
+// the caller it is the deadline of the wait; that of one attempt does not.
+type TimeoutError struct {
+	Limit string // which limit: "wait timeout", "attempt timeout", "command timeout"
+	After time.Duration
+	Wait  bool // it bounded the caller's whole wait
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("holdfast: %s of %v passed", e.Limit, e.After)
+}
+
+// Is makes the time-out of a wait match context.DeadlineExceeded.
+func (e *TimeoutError) Is(target error) bool {
+	return e.Wait && target == context.DeadlineExceeded
+}
+
+// Timeout marks it as a time-out, as net.Error does.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// WaitEnded is the error of a wait whose ctx ended: last, the outcome known last
+// (nil if none is), joined with the reason for which ctx ended. A layer that
+// waits returns it, so that "timed out while held" and "timed out while Redis
+// failed" stay apart.
+func WaitEnded(ctx context.Context, req Request, last error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ErrClosed) {
+		return &Error{Op: "acquire", Key: req.Key, Err: ErrClosed}
+	}
+	var e *Error
+	if errors.As(last, &e) {
+		last = e.Err
+	}
+	if last == nil {
+		last = fmt.Errorf("%w: the wait ended before Redis had answered", ErrUnavailable)
+	}
+	if err := ctx.Err(); !errors.Is(cause, err) && !errors.As(cause, new(*TimeoutError)) {
+		cause = fmt.Errorf("%w (%w)", err, cause)
+	}
+	if errors.Is(last, cause) {
+		return &Error{Op: "acquire", Key: req.Key, Err: last}
+	}
+	return &Error{Op: "acquire", Key: req.Key, Err: fmt.Errorf("%w: %w", last, cause)}
+}

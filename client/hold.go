@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// hold is one grant. Its handles, the Leases, are one per acquire: more than one
+// where Reentrant nested.
+type hold struct {
+	client        *Client
+	key, class    string
+	mode          Mode
+	owner         string
+	id            leaseID
+	fence         uint64
+	degraded      bool
+	granted       time.Time
+	minHold       time.Duration
+	maxTTL        time.Duration
+	renewInterval time.Duration
+	noRenewal     bool
+	maxHoldAt     time.Time // zero for none
+
+	ctx       *leaseContext
+	cancel    context.CancelCauseFunc
+	detach    func() bool // stops watching the parent
+	withdraw  bool        // degraded: an attempt in Redis may yet have been granted
+	observers observers
+
+	mu       sync.Mutex
+	handles  int
+	ttl      time.Duration // of later renewals
+	deadline deadline
+	lastKey  time.Time // until when the key may be in Redis, whatever was confirmed
+	phase    phase
+	reason   EndReason
+	unsure   bool // a command that extends was sent and not answered
+	renewErr error
+
+	// The scheduler's, under its lock.
+	index    int
+	due      time.Time // when it has to be looked at
+	renewAt  time.Time
+	renewing bool
+}
+
+// phase is how far a hold has come.
+type phase uint8
+
+const (
+	phaseLive    phase = iota
+	phaseLeaving       // Release was called: the context has ended, the key is on its way out
+	phaseEnded
+)
+
+type grant struct {
+	req       Request
+	fence     uint64
+	sent      time.Time
+	id        leaseID
+	degraded  bool
+	noRenewal bool
+}
+
+// newLease makes the hold of a grant with its first handle, and puts it under
+// the scheduler's eyes.
+func (c *Client) newLease(g grant) *Lease {
+	call := g.req.call
+	ttl := max(g.req.TTL, g.req.MinHold)
+	h := &hold{
+		client: c, key: g.req.Key, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
+		id: g.id, fence: g.fence, degraded: g.degraded,
+		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL,
+		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,
+		handles: 1, ttl: g.req.TTL, deadline: deadlineAt(g.sent, ttl), lastKey: g.sent.Add(ttl), index: -1,
+	}
+	if d := call.opts.maxHold; d > 0 {
+		h.maxHoldAt = h.granted.Add(d)
+	}
+	if g.degraded {
+		h.deadline = localDeadline(g.sent, ttl)
+		h.withdraw = call.isDirty()
+	}
+	inner, cancel := context.WithCancelCause(call.ctx)
+	h.ctx, h.cancel = &leaseContext{inner, h}, cancel
+	h.renewAt = g.sent.Add(h.interval())
+	lease := &Lease{hold: h, ctx: h.ctx, done: make(chan struct{})}
+	h.observers.lease = lease
+	h.observers.log = c.logger
+	c.scheduler.add(h)
+	detach := context.AfterFunc(call.ctx, func() { h.end(EndCanceled, "", context.Cause(call.ctx)) })
+	h.mu.Lock()
+	h.detach = detach
+	over := h.phase != phaseLive
+	h.mu.Unlock()
+	if over {
+		detach()
+	}
+	return lease
+}
+
+// interval is the time between renewals.
+func (h *hold) interval() time.Duration {
+	if h.renewInterval > 0 {
+		return h.renewInterval
+	}
+	return h.ttl / 3
+}
+
+// nest adds a handle for an acquire made under ctx, a descendant of the hold's
+// own context. It fails when the hold has come to its end.
+func (h *hold) nest(ctx context.Context) (*Lease, bool) {
+	h.expire()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.phase != phaseLive {
+		return nil, false
+	}
+	h.handles++
+	return &Lease{hold: h, ctx: &leaseContext{ctx, h}, done: make(chan struct{})}, true
+}
+
+// expire ends a hold whose deadline has passed.
+func (h *hold) expire() {
+	now := time.Now()
+	h.mu.Lock()
+	over := h.phase == phaseLive && h.deadline.passed(now)
+	h.mu.Unlock()
+	if over {
+		h.lose(now)
+	}
+}
+
+// lose ends a hold whose deadline has passed, for the reason that fits.
+func (h *hold) lose(now time.Time) {
+	h.mu.Lock()
+	renewErr, unsure, lastKey := h.renewErr, h.unsure, h.lastKey
+	h.mu.Unlock()
+	loss, reason, detail := LossExpired, EndLost, "its time passed before a renewal was due or could be sent"
+	switch {
+	case h.noRenewal:
+		reason, detail = EndExpired, "its TTL passed and it is not renewed"
+	case renewErr != nil:
+		loss, detail = LossUnreachable, fmt.Sprintf("its time passed while renewals failed: %v", renewErr)
+	}
+	ended := h.end(reason, loss, &Error{Op: "hold", Key: h.key, Err: &LostError{reason, loss, detail}})
+	if ended && unsure && now.Before(lastKey) {
+		// A renewal without an answer may have kept the key: nobody would renew it,
+		// and nobody else could have it.
+		h.client.janitor.add(h.removal(lastKey))
+	}
+}
+
+// end ends a live hold: its context first, then, for those who observe it, the
+// hold. It reports whether it was this call that did.
+func (h *hold) end(reason EndReason, loss LossReason, cause error) bool {
+	h.mu.Lock()
+	if h.phase != phaseLive {
+		h.mu.Unlock()
+		return false
+	}
+	h.phase, h.reason = phaseEnded, reason
+	h.mu.Unlock()
+	h.stop(cause)
+	h.client.dispatcher.post(h, h.endEvent(reason, loss, cause))
+	return true
+}
+
+// stop ends the context and takes the hold from the scheduler.
+func (h *hold) stop(cause error) {
+	h.cancel(cause)
+	h.mu.Lock()
+	detach := h.detach
+	h.mu.Unlock()
+	if detach != nil {
+		detach()
+	}
+	h.client.scheduler.remove(h)
+}
+
+func (h *hold) endEvent(reason EndReason, loss LossReason, cause error) Event {
+	now := time.Now()
+	return Event{Kind: EventEnded, At: now, Duration: now.Sub(h.granted), Err: cause, Reason: reason, Loss: loss}
+}
+
+func (h *hold) observe(fn func(Event)) { h.observers.add(fn) }

@@ -1,0 +1,36 @@
+package client
+
+import "context"
+
+// leaseContext is the context of a lease. It ends when the lease ends, and knows
+// so as soon as the deadline has passed, even if no timer has run since: a
+// process that was frozen must not find its lease alive when it wakes.
+type leaseContext struct {
+	context.Context // ended by hold.cancel, or by its parent
+	hold            *hold
+}
+
+func (c *leaseContext) Err() error {
+	c.hold.expire()
+	return c.Context.Err()
+}
+
+// nesting is the key under which a lease's context holds the lease for Reentrant.
+type nesting struct {
+	client *Client
+	key    string
+	mode   Mode
+}
+
+// Value answers for the standard library's look-ups too, context.Cause among
+// them, so the deadline is checked here as in Err.
+func (c *leaseContext) Value(key any) any {
+	if n, ok := key.(nesting); ok {
+		if n == (nesting{c.hold.client, c.hold.key, c.hold.mode}) {
+			return c.hold
+		}
+	} else {
+		c.hold.expire()
+	}
+	return c.Context.Value(key)
+}

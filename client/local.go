@@ -1,0 +1,32 @@
+package client
+
+import "time"
+
+// NewLocalLease grants r's lock inside this process alone: a degraded lease, which
+// has no fence, is not renewed (Extend moves its end, within Request.MaxTTL), and
+// is released where it was granted. It is for a layer that knows what excludes the
+// others meanwhile, and takes only a Request that came down a Client's pipeline.
+func NewLocalLease(r Request) (*Lease, error) {
+	if r.call == nil {
+		return nil, invalid("the request did not come from a Client")
+	}
+	if err := r.check(); err != nil {
+		return nil, &Error{Op: opAcquire, Key: r.Key, Err: err}
+	}
+	c, call := r.call.client, r.call
+	call.mu.Lock()
+	if call.token == "" {
+		call.token = newToken()
+	}
+	id := leaseID{lockKey(c.prefix, r.Key), call.token}
+	call.mu.Unlock()
+	lease := c.newLease(grant{req: r, sent: time.Now(), id: id, degraded: true, noRenewal: true})
+	call.granted(lease)
+	return lease, nil
+}
+
+// localDeadline needs no allowance for drift: one clock counts.
+func localDeadline(from time.Time, ttl time.Duration) deadline {
+	at := from.Add(ttl)
+	return deadline{mono: at, wall: at.Round(0)}
+}

@@ -1,0 +1,135 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// releaseGrace is how long a Release whose context has ended waits for the
+// command that is on its way all the same.
+const releaseGrace = 40 * time.Millisecond
+
+// leave takes back one handle; the last one frees the lock.
+func (h *hold) leave(ctx context.Context) error {
+	h.expire()
+	h.mu.Lock()
+	h.handles--
+	switch {
+	case h.handles > 0 && h.phase == phaseLive:
+		h.mu.Unlock()
+		return nil
+	case h.phase == phaseLive:
+		h.phase, h.reason = phaseLeaving, EndReleased
+		h.mu.Unlock()
+		h.stop(&Error{Op: opRelease, Key: h.key, Err: ErrReleased})
+		return h.free(ctx)
+	case h.handles > 0 || h.reason == EndLost || h.reason == EndExpired || h.reason == EndConflict || h.deadline.passed(time.Now()):
+		reason := h.reason
+		h.mu.Unlock()
+		return fmt.Errorf("%w: the lease had ended (%s)", ErrNotHeld, reason)
+	}
+	h.mu.Unlock()
+	return h.free(ctx)
+}
+
+// free gives the lock back: where it was granted, whatever has become of the
+// breaker since.
+func (h *hold) free(ctx context.Context) error {
+	start := time.Now()
+	var err error
+	if h.degraded {
+		h.freeLocal(start)
+	} else {
+		err = h.remove(ctx)
+		if errors.Is(err, ErrNotHeld) {
+			loss := LossExpired
+			if errors.Is(err, errTaken) {
+				loss = LossTaken
+			}
+			h.finish(EndLost, loss, h.lost(loss, "it was lost before its release"))
+		} else {
+			h.finish(EndReleased, "", ErrReleased)
+		}
+	}
+	now := time.Now()
+	h.observers.push(Event{Kind: EventReleased, At: now, Duration: now.Sub(start), Err: err, Context: ctx})
+	h.observers.drain()
+	return err
+}
+
+// freeLocal ends a degraded hold: at once, or when its minimum has passed.
+func (h *hold) freeLocal(now time.Time) {
+	if h.withdraw {
+		h.client.janitor.add(h.removal(h.lastKey))
+	}
+	if rest := h.granted.Add(h.minHold); now.Before(rest) {
+		h.client.scheduler.rest(h, rest)
+		return
+	}
+	h.finish(EndReleased, "", ErrReleased)
+}
+
+// finish tells the observers that a hold which was leaving is over.
+func (h *hold) finish(reason EndReason, loss LossReason, cause error) {
+	h.mu.Lock()
+	if h.phase != phaseLeaving {
+		h.mu.Unlock()
+		return
+	}
+	h.phase, h.reason = phaseEnded, reason
+	h.mu.Unlock()
+	h.observers.push(h.endEvent(reason, loss, cause))
+	h.observers.drain()
+}
+
+var errTaken = errors.New("another holds the lock")
+
+// removal is the work of taking a token out of Redis.
+func (h *hold) removal(until time.Time) *removal {
+	return &removal{key: h.key, id: h.id, minHold: h.minHold, until: until, done: make(chan error, 1)}
+}
+
+// remove takes the hold's key out of Redis: by a command of its own at first, and
+// where that is not answered by the janitor, until the key must be gone anyway.
+func (h *hold) remove(ctx context.Context) error {
+	c := h.client
+	h.mu.Lock()
+	until := h.lastKey
+	h.mu.Unlock()
+	wait, cancel := releaseContext(ctx, 2*c.commandTimeout)
+	defer cancel()
+	rm := h.removal(until)
+	v, left, err := c.eval(wait, opRelease, c.commandTimeout, nil, c.store.releaseEval(h.id, h.minHold, 0))
+	switch {
+	case left:
+		err = fmt.Errorf("%w: not confirmed yet", ErrUnavailable)
+	case err == nil:
+		s, err := standingOf(v)
+		if err != nil {
+			return err
+		}
+		return rm.result(s)
+	case errors.Is(err, ErrRefused):
+		return err
+	}
+	rm.unanswered = true
+	c.janitor.add(rm)
+	select {
+	case result := <-rm.done:
+		return result
+	case <-wait.Done():
+		return fmt.Errorf("%w; the release goes on in the background: %w", err, context.Cause(wait))
+	}
+}
+
+// releaseContext bounds the wait of a Release: by ctx while that lives and by
+// bound in any case, but by a short grace where ctx has ended already.
+func releaseContext(ctx context.Context, bound time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return context.WithTimeoutCause(ctx, bound, &TimeoutError{Limit: "release timeout", After: bound})
+	}
+	cause := context.Cause(ctx)
+	return context.WithTimeoutCause(context.WithoutCancel(ctx), releaseGrace, cause)
+}

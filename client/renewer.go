@@ -1,0 +1,156 @@
+package client
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	maxFlushers   = 2 // the second takes over while the first hangs on a frozen server
+	renewBatch    = 1024
+	minRenewBound = 20 * time.Millisecond
+	maxRenewGap   = 250 * time.Millisecond // between tries of a renewal that fails
+	minRenewGap   = 5 * time.Millisecond
+)
+
+// renewer sends the renewals that are due, as pipelines.
+type renewer struct {
+	client *Client
+
+	mu       sync.Mutex
+	queue    []*hold
+	flushers int
+	failing  bool
+	work     tracker
+}
+
+func (r *renewer) enqueue(h *hold) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, h)
+}
+
+// flush starts a goroutine for what is queued, if one more is allowed.
+func (r *renewer) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) == 0 || r.flushers == maxFlushers {
+		return
+	}
+	r.flushers++
+	r.work.add(1)
+	go r.run()
+}
+
+func (r *renewer) run() {
+	defer r.work.add(-1)
+	for {
+		batch, bound := r.take()
+		if batch == nil {
+			return
+		}
+		r.renew(batch, bound)
+	}
+}
+
+// take cuts a batch of leases of like urgency off the queue, and says for how long
+// their pipeline may take: a third of what is left to the most urgent one, so that
+// there is time for more than one try. nil ends the goroutine.
+func (r *renewer) take() ([]*hold, time.Duration) {
+	now := time.Now()
+	left := func(h *hold) time.Duration {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.deadline.left(now)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) == 0 {
+		r.flushers--
+		return nil, 0
+	}
+	type urgency struct {
+		hold *hold
+		left time.Duration
+	}
+	due := make([]urgency, len(r.queue))
+	for i, h := range r.queue {
+		due[i] = urgency{h, left(h)}
+	}
+	slices.SortFunc(due, func(a, b urgency) int { return int(a.left - b.left) })
+	n := 1
+	for n < len(due) && n < renewBatch && due[n].left <= 4*due[0].left {
+		n++
+	}
+	batch := make([]*hold, n)
+	for i := range batch {
+		batch[i] = due[i].hold
+	}
+	r.queue = r.queue[:0]
+	for _, u := range due[n:] {
+		r.queue = append(r.queue, u.hold)
+	}
+	return batch, min(max(due[0].left/3, minRenewBound), r.client.commandTimeout)
+}
+
+func (r *renewer) renew(batch []*hold, bound time.Duration) {
+	c := r.client
+	sent := time.Now()
+	evals := make([]eval, len(batch))
+	ttls := make([]time.Duration, len(batch))
+	for i, h := range batch {
+		h.mu.Lock()
+		ttls[i] = h.ttl
+		h.mu.Unlock()
+		h.sending(sent, ttls[i])
+		evals[i] = c.store.extendEval(h.id, ttls[i])
+	}
+	var failed error
+	for i, reply := range c.pipeline(opRenew, bound, evals) {
+		s, err := reply.standing()
+		if err != nil {
+			failed = err
+			batch[i].renewalFailed(sent, err)
+			continue
+		}
+		batch[i].answered(sent, ttls[i], s, false)
+	}
+	r.note(failed, len(batch))
+}
+
+// note logs when renewals begin to fail, and when they work again.
+func (r *renewer) note(failed error, n int) {
+	r.mu.Lock()
+	changed := r.failing != (failed != nil)
+	r.failing = failed != nil
+	r.mu.Unlock()
+	switch {
+	case changed && failed != nil:
+		r.client.logger.Warn("holdfast: renewals fail; they are repeated, and each lease ends at its deadline unless one succeeds",
+			"leases", n, "error", failed)
+	case changed:
+		r.client.logger.Info("holdfast: renewals work again")
+	}
+}
+
+// renewalFailed has a renewal repeated soon: the sooner the less is left.
+func (h *hold) renewalFailed(sent time.Time, err error) {
+	now := time.Now()
+	h.mu.Lock()
+	h.renewErr = err
+	gap := min(max(h.deadline.left(now)/4, minRenewGap), maxRenewGap)
+	live := h.phase == phaseLive
+	h.mu.Unlock()
+	if !live {
+		return
+	}
+	h.client.scheduler.reschedule(h, now.Add(jittered(gap)))
+	h.client.dispatcher.post(h, Event{Kind: EventRenewalFailed, At: now, Duration: now.Sub(sent), Err: err})
+}
+
+// jittered returns between a half and the whole of d.
+func jittered(d time.Duration) time.Duration {
+	return d - rand.N(d/2+1)
+}

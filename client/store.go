@@ -1,0 +1,141 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Names of the commands, in Command.Op.
+const (
+	opAcquire = "acquire"
+	opExtend  = "extend"
+	opRenew   = "renew"
+	opRelease = "release"
+	opCleanup = "cleanup"
+	opInspect = "inspect"
+	opBreak   = "break"
+)
+
+// tombstoneLife is how long a withdrawn token is refused. It outlasts what a
+// frozen server may still have in its buffers when it wakes.
+const tombstoneLife = time.Minute
+
+// store speaks to Redis: it makes the scripts' runs and reads their replies.
+type store struct {
+	rdb    redis.UniversalClient
+	prefix string
+	holder string // encoded identity
+	seen   atomic.Uint64
+}
+
+// leaseID is what names a lease in Redis.
+type leaseID struct {
+	lock  string // the lock's key in Redis
+	token string
+}
+
+type acquireResult struct {
+	granted   bool
+	fence     uint64
+	withdrawn bool
+	held      *HeldError
+}
+
+func millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+func (s *store) acquireEval(id leaseID, ttl time.Duration, owner, traceparent string) eval {
+	return eval{script: acquireScript,
+		keys: []string{id.lock, fenceKey(id.lock), tombstoneKey(id.lock, id.token), ownersKey(id.lock)},
+		args: []any{id.token, millis(ttl), s.holder, field(traceparent), s.seen.Load(), ownerField(owner)}}
+}
+
+func (s *store) extendEval(id leaseID, ttl time.Duration) eval {
+	return eval{script: extendScript,
+		keys: []string{id.lock, ownersKey(id.lock)},
+		args: []any{id.token, millis(ttl)}}
+}
+
+func (s *store) releaseEval(id leaseID, minHold, tombstone time.Duration) eval {
+	return eval{script: releaseScript, once: true,
+		keys: []string{id.lock, ownersKey(id.lock), tombstoneKey(id.lock, id.token)},
+		args: []any{id.token, millis(minHold), millis(tombstone)}}
+}
+
+// errReply is a reply that no script of ours gives: a proxy or a server that
+// changes replies.
+func errReply(v any) error {
+	return fmt.Errorf("%w: unexpected reply %v", ErrRefused, v)
+}
+
+func (s *store) acquired(v any) (acquireResult, error) {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return acquireResult{}, errReply(v)
+	}
+	switch code, _ := list[0].(int64); {
+	case code == 1 && len(list) == 2:
+		text, _ := list[1].(string)
+		fence, err := strconv.ParseUint(text, 10, 53)
+		if err != nil {
+			return acquireResult{}, errReply(v)
+		}
+		s.saw(fence)
+		return acquireResult{granted: true, fence: fence}, nil
+	case code == 0 && len(list) == 3:
+		left, _ := list[1].(int64)
+		rec, _ := list[2].(string)
+		return acquireResult{held: heldError(rec, time.Duration(left)*time.Millisecond)}, nil
+	case code == -1:
+		return acquireResult{withdrawn: true}, nil
+	}
+	return acquireResult{}, errReply(v)
+}
+
+// saw keeps the highest fence, below which no later grant to this client may be.
+func (s *store) saw(fence uint64) {
+	for {
+		old := s.seen.Load()
+		if fence <= old || s.seen.CompareAndSwap(old, fence) {
+			return
+		}
+	}
+}
+
+// standing is what extend and release reply of a lease.
+type standing int64
+
+const (
+	standingTaken   standing = -1 // the lock is another's
+	standingGone    standing = 0
+	standingOurs    standing = 1 // extended, or released
+	standingResting standing = 2 // released, and resting for the minimum hold
+)
+
+func standingOf(v any) (standing, error) {
+	n, ok := v.(int64)
+	if !ok || n < int64(standingTaken) || n > int64(standingResting) {
+		return standingGone, errReply(v)
+	}
+	return standing(n), nil
+}
+
+// eval runs e as a command of its own and returns its reply.
+func (c *Client) eval(ctx context.Context, op string, bound time.Duration, settle *settlement, e eval) (v any, left bool, err error) {
+	out := new(any)
+	left, err = c.exec.run(ctx, command{op: op, bound: bound, settle: settle, fn: func(ctx context.Context) error {
+		v, err := e.run(ctx, c.store.rdb)
+		*out = v
+		return err
+	}})
+	if left || err != nil {
+		return nil, left, err
+	}
+	return *out, false, nil
+}
