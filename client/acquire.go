@@ -63,8 +63,8 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 	switch {
 	case err == nil && lease == nil:
 		err = invalid("a layer of the pipeline returned neither lease nor error")
-	case err == nil && ctx.Err() != nil:
-		err = WaitEnded(ctx, req, nil)
+	case err == nil && bounded.Err() != nil:
+		err = WaitEnded(bounded, req, nil)
 	}
 	if err != nil {
 		return nil, withKey(err, key)

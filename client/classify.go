@@ -57,8 +57,8 @@ func classify(err error) (error, Verdict) {
 		}
 		return fmt.Errorf("%w: %w", ErrRefused, err), Neutral
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		// Our own bound ended inside go-redis. No error of a context that is not the
-		// caller's gets out, so only its text is kept.
+		// It is not the caller's context that ended (a dial that timed out matches
+		// too), so only the text gets out.
 		return fmt.Errorf("%w: no connection in time (%s)", ErrUnavailable, err), Faulty
 	default:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err), Faulty

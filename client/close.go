@@ -72,12 +72,13 @@ func (c *Client) shutDown(ctx context.Context) error {
 // endAll ends the leases that are left.
 func (c *Client) endAll() (left int) {
 	for _, h := range c.scheduler.all() {
-		if h.end(EndClosed, "", &Error{Op: "hold", Key: h.key, Err: ErrClosed}) {
+		if h.conclude(EndClosed, "", &Error{Op: "hold", Key: h.key, Err: ErrClosed}) {
 			left++
-			continue
+		} else {
+			c.scheduler.remove(h)
+			h.finish(EndReleased, "", ErrReleased)
 		}
-		c.scheduler.remove(h)
-		h.finish(EndReleased, "", ErrReleased)
+		h.observers.drain()
 	}
 	return left
 }

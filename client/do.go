@@ -26,7 +26,7 @@ func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context
 		lost := lossOf(lease.Context())
 		release := lease.Release(ctx)
 		switch {
-		case lost != nil:
+		case lost != nil && !errors.Is(err, lost):
 			err = errors.Join(err, lost)
 		case errors.Is(release, ErrNotHeld):
 			err = errors.Join(err, &Error{Op: "do", Key: key, Err: fmt.Errorf("%w: %s", ErrLost, release)})
@@ -34,8 +34,8 @@ func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context
 			c.logger.Warn("holdfast: a release was not confirmed", "key", key, "error", release)
 		}
 	}()
-	if lossOf(lease.Context()) != nil {
-		return nil
+	if lease.Context().Err() != nil {
+		return &Error{Op: "do", Key: key, Err: fmt.Errorf("the lease ended before the work began: %w", context.Cause(lease.Context()))}
 	}
 	return fn(lease.Context(), lease)
 }

@@ -42,8 +42,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("holdfast: %s %q: %s", e.Op, e.Key, strings.TrimPrefix(e.Err.Error(), "holdfast: "))
+	if e.Key == "" {
+		return fmt.Sprintf("holdfast: %s: %s", e.Op, plain(e.Err))
+	}
+	return fmt.Sprintf("holdfast: %s %q: %s", e.Op, e.Key, plain(e.Err))
 }
+
+// plain is an error's text without the library's name in front of its parts.
+func plain(err error) string { return strings.ReplaceAll(err.Error(), "holdfast: ", "") }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }

@@ -154,9 +154,19 @@ func (h *hold) lose(now time.Time) {
 	}
 }
 
-// end ends a live hold: its context first, then, for those who observe it, the
-// hold. It reports whether it was this call that did.
+// end ends a live hold, and has its observers told in the background. It reports
+// whether it was this call that did.
 func (h *hold) end(reason EndReason, loss LossReason, cause error) bool {
+	if !h.conclude(reason, loss, cause) {
+		return false
+	}
+	h.client.dispatcher.deliver(h)
+	return true
+}
+
+// conclude ends a live hold: its context first, then, for those who observe it,
+// the hold. Its caller sees to the delivery.
+func (h *hold) conclude(reason EndReason, loss LossReason, cause error) bool {
 	h.mu.Lock()
 	if h.phase != phaseLive {
 		h.mu.Unlock()
@@ -165,7 +175,7 @@ func (h *hold) end(reason EndReason, loss LossReason, cause error) bool {
 	h.phase, h.reason = phaseEnded, reason
 	h.mu.Unlock()
 	h.stop(cause)
-	h.client.dispatcher.post(h, h.endEvent(reason, loss, cause))
+	h.observers.push(h.endEvent(reason, loss, cause))
 	return true
 }
 

@@ -83,6 +83,10 @@ type dispatcher struct {
 
 func (d *dispatcher) post(h *hold, ev Event) {
 	h.observers.push(ev)
+	d.deliver(h)
+}
+
+func (d *dispatcher) deliver(h *hold) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queue = append(d.queue, &h.observers)

@@ -25,12 +25,16 @@ func (h *hold) leave(ctx context.Context) error {
 		h.mu.Unlock()
 		h.stop(&Error{Op: opRelease, Key: h.key, Err: ErrReleased})
 		return h.free(ctx)
-	case h.handles > 0 || h.reason == EndLost || h.reason == EndExpired || h.reason == EndConflict || h.deadline.passed(time.Now()):
+	case h.reason == EndLost || h.reason == EndExpired || h.reason == EndConflict || h.deadline.passed(time.Now()):
 		reason := h.reason
 		h.mu.Unlock()
 		return fmt.Errorf("%w: the lease had ended (%s)", ErrNotHeld, reason)
 	}
+	last := h.handles == 0
 	h.mu.Unlock()
+	if !last {
+		return nil
+	}
 	return h.free(ctx)
 }
 
@@ -40,38 +44,30 @@ func (h *hold) free(ctx context.Context) error {
 	start := time.Now()
 	var err error
 	if h.degraded {
-		h.freeLocal(start)
+		if h.withdraw {
+			h.client.janitor.add(h.removal(h.lastKey))
+		}
 	} else {
 		err = h.remove(ctx)
-		if errors.Is(err, ErrNotHeld) {
-			loss := LossExpired
-			if errors.Is(err, errTaken) {
-				loss = LossTaken
-			}
-			h.finish(EndLost, loss, h.lost(loss, "it was lost before its release"))
-		} else {
-			h.finish(EndReleased, "", ErrReleased)
-		}
 	}
 	now := time.Now()
 	h.observers.push(Event{Kind: EventReleased, At: now, Duration: now.Sub(start), Err: err, Context: ctx})
+	rest := h.granted.Add(h.minHold)
+	switch {
+	case errors.Is(err, errTaken):
+		h.finish(EndLost, LossTaken, h.lost(LossTaken, "another held its key before the release"))
+	case errors.Is(err, ErrNotHeld):
+		h.finish(EndLost, LossExpired, h.lost(LossExpired, "its key was gone before the release"))
+	case h.degraded && now.Before(rest):
+		h.client.scheduler.rest(h, rest)
+	default:
+		h.finish(EndReleased, "", ErrReleased)
+	}
 	h.observers.drain()
 	return err
 }
 
-// freeLocal ends a degraded hold: at once, or when its minimum has passed.
-func (h *hold) freeLocal(now time.Time) {
-	if h.withdraw {
-		h.client.janitor.add(h.removal(h.lastKey))
-	}
-	if rest := h.granted.Add(h.minHold); now.Before(rest) {
-		h.client.scheduler.rest(h, rest)
-		return
-	}
-	h.finish(EndReleased, "", ErrReleased)
-}
-
-// finish tells the observers that a hold which was leaving is over.
+// finish ends a hold that was leaving. Its caller sees to the delivery of the event.
 func (h *hold) finish(reason EndReason, loss LossReason, cause error) {
 	h.mu.Lock()
 	if h.phase != phaseLeaving {
@@ -81,7 +77,6 @@ func (h *hold) finish(reason EndReason, loss LossReason, cause error) {
 	h.phase, h.reason = phaseEnded, reason
 	h.mu.Unlock()
 	h.observers.push(h.endEvent(reason, loss, cause))
-	h.observers.drain()
 }
 
 var errTaken = errors.New("another holds the lock")

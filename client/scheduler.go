@@ -213,6 +213,7 @@ func (s *scheduler) attend(h *hold, now time.Time) {
 	case phase == phaseLeaving:
 		s.remove(h)
 		h.finish(EndReleased, "", ErrReleased)
+		s.client.dispatcher.deliver(h)
 	case over:
 		h.lose(now)
 	case tooLong:
