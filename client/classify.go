@@ -35,32 +35,32 @@ func errorCode(text string) string {
 
 // classify turns the error of a command into ErrUnavailable or ErrRefused with
 // its reason, and into a verdict on the server.
-func classify(err error) (error, Verdict) {
+func classify(err error) (Verdict, error) {
 	var answer redis.Error
 	switch {
 	case err == nil:
-		return nil, Healthy
+		return Healthy, nil
 	case errors.Is(err, ErrRefused): // classified before
-		return err, Neutral
+		return Neutral, err
 	case errors.Is(err, ErrUnavailable):
-		return err, Faulty
+		return Faulty, err
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, errCrowded):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err), Neutral
+		return Neutral, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case errors.Is(err, redis.ErrClosed):
-		return fmt.Errorf("%w: the redis client was closed: %w", ErrUnavailable, err), Neutral
+		return Neutral, fmt.Errorf("%w: the redis client was closed: %w", ErrUnavailable, err)
 	case errors.Is(err, errHookPanic):
-		return fmt.Errorf("%w: %w", ErrRefused, err), Neutral
+		return Neutral, fmt.Errorf("%w: %w", ErrRefused, err)
 	case errors.As(err, &answer):
 		code := errorCode(err.Error())
 		if serverStates[code] || strings.Contains(err.Error(), "max number of clients") {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err), Faulty
+			return Faulty, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
-		return fmt.Errorf("%w: %w", ErrRefused, err), Neutral
+		return Neutral, fmt.Errorf("%w: %w", ErrRefused, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		// It is not the caller's context that ended (a dial that timed out matches
 		// too), so only the text gets out.
-		return fmt.Errorf("%w: no connection in time (%s)", ErrUnavailable, err), Faulty
+		return Faulty, fmt.Errorf("%w: no connection in time (%s)", ErrUnavailable, err)
 	default:
-		return fmt.Errorf("%w: %w", ErrUnavailable, err), Faulty
+		return Faulty, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 }

@@ -42,7 +42,7 @@ func TestObserversSeeTheLifeOfALease(t *testing.T) {
 		l.Observe(func(client.Event) { panic("an observer's own fault") })
 		time.Sleep(time.Second + 7*time.Millisecond)
 		w.m.SetError("LOADING Redis is loading the dataset in memory")
-		time.Sleep(1100 * time.Millisecond)
+		time.Sleep(2200 * time.Millisecond)
 		w.m.SetError("")
 		time.Sleep(time.Second)
 		if err := l.Release(w.ctx); err != nil {

@@ -52,7 +52,7 @@ func (x *executor) run(ctx context.Context, c command) (left bool, err error) {
 	c.settle.start()
 	if c.op == opAcquire && x.stuck.Load() >= maxStuck {
 		c.settle.end(Neutral)
-		err, _ := classify(errCrowded)
+		_, err := classify(errCrowded)
 		return false, err
 	}
 	x.running.add(1)
@@ -126,7 +126,7 @@ func (r *run) judge(raw error) error {
 		(errors.Is(raw, context.DeadlineExceeded) || errors.Is(raw, context.Canceled)) {
 		raw = redis.ErrPoolTimeout
 	}
-	err, v := classify(raw)
+	v, err := classify(raw)
 	r.vote(v)
 	return err
 }

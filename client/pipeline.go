@@ -10,7 +10,7 @@ import (
 // ErrRefused.
 func (r reply) standing() (standing, error) {
 	if r.err != nil {
-		err, _ := classify(r.err)
+		_, err := classify(r.err)
 		return standingGone, err
 	}
 	return standingOf(r.value)
