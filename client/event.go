@@ -16,7 +16,8 @@ const (
 	EventRenewalFailed
 	// EventReleased: a release command ended, well or not (Err).
 	EventReleased
-	// EventEnded: the lease is over. It comes once and last.
+	// EventEnded: the lease is over. It comes once. Nothing follows but an
+	// EventReleased, where the Release came after a cancel or a maximum hold.
 	EventEnded
 )
 

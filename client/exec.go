@@ -55,10 +55,9 @@ func (x *executor) run(ctx context.Context, c command) (left bool, err error) {
 		_, err := classify(errCrowded)
 		return false, err
 	}
-	x.running.add(1)
-	bounded, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), c.bound,
-		&TimeoutError{Limit: "command timeout", After: c.bound})
+	bounded, cancel := x.bounded(ctx, c.bound)
 	r := &run{x: x, command: c, start: time.Now(), done: make(chan error, 1)}
+	x.running.add(1)
 	go func() {
 		defer x.running.add(-1)
 		defer cancel()
@@ -72,9 +71,34 @@ func (x *executor) run(ctx context.Context, c command) (left bool, err error) {
 		return false, r.bound(bounded)
 	case <-ctx.Done():
 		r.abandon()
-		context.AfterFunc(bounded, func() { r.bound(bounded) })
+		context.AfterFunc(bounded, func() { _ = r.bound(bounded) })
 		return true, nil
 	}
+}
+
+// start runs the command with nobody waiting: end gets its outcome, once, when it
+// has ended or its bound has passed.
+// end runs in the command's own goroutine, unless that hangs in go-redis.
+func (x *executor) start(ctx context.Context, c command, end func(error)) {
+	bounded, cancel := x.bounded(ctx, c.bound)
+	r := &run{x: x, command: c, start: time.Now(), done: make(chan error, 1)}
+	late := context.AfterFunc(bounded, func() { end(r.bound(bounded)) })
+	x.running.add(1)
+	go func() {
+		defer x.running.add(-1)
+		defer cancel()
+		raw := x.guard(bounded, c.fn)
+		if late() {
+			end(r.judge(raw))
+			return
+		}
+		r.done <- raw
+		r.finished()
+	}()
+}
+
+func (x *executor) bounded(ctx context.Context, bound time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.WithoutCancel(ctx), bound, &TimeoutError{Limit: "command timeout", After: bound})
 }
 
 // run is one command under way.

@@ -29,7 +29,7 @@ func (h *hold) extend(ctx context.Context, ttl time.Duration) error {
 		h.confirm(sent, ttl, true)
 		return nil
 	}
-	h.sending(sent, ttl)
+	_ = h.sending(sent, ttl)
 	result := new(standing)
 	e := h.client.store.extendEval(h.id, ttl)
 	left, err := h.client.exec.run(ctx, command{op: opExtend, bound: h.client.commandTimeout, fn: func(ctx context.Context) error {
@@ -67,15 +67,19 @@ func (h *hold) standing() error {
 	return fmt.Errorf("%w: the lease had ended (%s)", ErrNotHeld, h.reason)
 }
 
-// sending notes that a command is on its way that may keep the key until ttl from
-// now.
-func (h *hold) sending(sent time.Time, ttl time.Duration) {
+// sending notes that a command is on its way that may keep the key until ttl after
+// it was sent, and returns ttl: 0 stands for that of the renewals.
+func (h *hold) sending(sent time.Time, ttl time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if ttl == 0 {
+		ttl = h.ttl
+	}
 	h.unsure = true
 	if t := sent.Add(ttl); t.After(h.lastKey) {
 		h.lastKey = t
 	}
+	return ttl
 }
 
 // answered takes the reply to a renewal or an Extend that was sent at the instant

@@ -111,8 +111,11 @@ func (h *hold) interval() time.Duration {
 }
 
 // nest adds a handle for an acquire made under ctx, a descendant of the hold's
-// own context. It fails when the hold has come to its end.
+// own context. It fails when the hold, or ctx, has come to its end.
 func (h *hold) nest(ctx context.Context) (*Lease, bool) {
+	if ctx.Err() != nil {
+		return nil, false
+	}
 	h.expire()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,7 +126,7 @@ func (h *hold) nest(ctx context.Context) (*Lease, bool) {
 	return &Lease{hold: h, ctx: &leaseContext{ctx, h}, done: make(chan struct{})}, true
 }
 
-// expire ends a hold whose deadline has passed.
+// expire ends a hold whose deadline has passed, or whose parent context has ended.
 func (h *hold) expire() {
 	now := time.Now()
 	h.mu.Lock()
@@ -131,6 +134,8 @@ func (h *hold) expire() {
 	h.mu.Unlock()
 	if over {
 		h.lose(now)
+	} else if h.ctx.Context.Err() != nil {
+		h.end(EndCanceled, "", context.Cause(h.ctx.Context))
 	}
 }
 

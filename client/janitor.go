@@ -139,7 +139,9 @@ func (j *janitor) try(batch []*removal) []*removal {
 		return nil
 	}
 	var again []*removal
-	for i, reply := range c.pipeline(opCleanup, c.commandTimeout, evals) {
+	got := make(chan []reply, 1)
+	c.pipeline(opCleanup, c.commandTimeout, evals, func(replies []reply) { got <- replies })
+	for i, reply := range <-got {
 		s, err := reply.standing()
 		switch r := live[i]; {
 		case err == nil:

@@ -16,23 +16,25 @@ func (r reply) standing() (standing, error) {
 	return standingOf(r.value)
 }
 
-// pipeline runs evals in the background as one command, for at most bound. There
-// is a reply for each; where the bound passed all have its error.
-func (c *Client) pipeline(op string, bound time.Duration, evals []eval) []reply {
+// pipeline runs evals in the background as one command, for at most bound, and
+// calls end with a reply for each; where the bound passed all have its error.
+func (c *Client) pipeline(op string, bound time.Duration, evals []eval, end func([]reply)) {
 	var out atomic.Pointer[[]reply] // the command may outlive its bound
-	_, err := c.exec.run(c.background(context.Background()), command{op: op, bound: bound, fn: func(ctx context.Context) error {
+	c.exec.start(c.background(context.Background()), command{op: op, bound: bound, fn: func(ctx context.Context) error {
 		replies := runAll(ctx, c.store.rdb, evals)
 		out.Store(&replies)
 		return common(replies)
-	}})
-	if replies := out.Load(); replies != nil {
-		return *replies
-	}
-	failed := make([]reply, len(evals))
-	for i := range failed {
-		failed[i].err = err
-	}
-	return failed
+	}}, func(err error) {
+		replies := out.Load()
+		if replies == nil {
+			failed := make([]reply, len(evals))
+			for i := range failed {
+				failed[i].err = err
+			}
+			replies = &failed
+		}
+		end(*replies)
+	})
 }
 
 // common is the error of a pipeline as a whole: that of its first command, unless

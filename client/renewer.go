@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -8,22 +9,25 @@ import (
 )
 
 const (
-	maxFlushers   = 2 // the second takes over while the first hangs on a frozen server
+	maxPipelines  = 2
+	patience      = 100 * time.Millisecond // with the first pipeline, before there is a second
 	renewBatch    = 1024
 	minRenewBound = 20 * time.Millisecond
 	maxRenewGap   = 250 * time.Millisecond // between tries of a renewal that fails
 	minRenewGap   = 5 * time.Millisecond
 )
 
-// renewer sends the renewals that are due, as pipelines.
+// renewer sends the renewals that are due, as pipelines. It has no goroutine of its
+// own: those of the pipelines under way do its work.
 type renewer struct {
 	client *Client
 
-	mu       sync.Mutex
-	queue    []*hold
-	flushers int
-	failing  bool
-	work     tracker
+	mu      sync.Mutex
+	queue   []*hold
+	flying  int       // pipelines under way
+	since   time.Time // when the last one was sent
+	failing bool
+	work    tracker
 }
 
 func (r *renewer) enqueue(h *hold) {
@@ -32,32 +36,28 @@ func (r *renewer) enqueue(h *hold) {
 	r.queue = append(r.queue, h)
 }
 
-// flush starts a goroutine for what is queued, if one more is allowed.
-func (r *renewer) flush() {
+// waiting tells whether there is more to send than what is under way.
+func (r *renewer) waiting() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.queue) == 0 || r.flushers == maxFlushers {
-		return
-	}
-	r.flushers++
-	r.work.add(1)
-	go r.run()
+	return len(r.queue) > 0
 }
 
-func (r *renewer) run() {
-	defer r.work.add(-1)
+// flush sends what is queued, as far as pipelines are free.
+func (r *renewer) flush() {
 	for {
 		batch, bound := r.take()
 		if batch == nil {
 			return
 		}
-		r.renew(batch, bound)
+		r.send(batch, bound)
 	}
 }
 
 // take cuts a batch of leases of like urgency off the queue, and says for how long
 // their pipeline may take: a third of what is left to the most urgent one, so that
-// there is time for more than one try. nil ends the goroutine.
+// there is time for more than one try. It is nil when the queue is empty or no
+// pipeline is free.
 func (r *renewer) take() ([]*hold, time.Duration) {
 	now := time.Now()
 	left := func(h *hold) time.Duration {
@@ -67,10 +67,12 @@ func (r *renewer) take() ([]*hold, time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.queue) == 0 {
-		r.flushers--
+	if len(r.queue) == 0 || r.flying == maxPipelines || r.flying > 0 && now.Sub(r.since) < patience {
 		return nil, 0
 	}
+	r.flying++
+	r.since = now
+	r.work.add(1)
 	type urgency struct {
 		hold *hold
 		left time.Duration
@@ -79,7 +81,7 @@ func (r *renewer) take() ([]*hold, time.Duration) {
 	for i, h := range r.queue {
 		due[i] = urgency{h, left(h)}
 	}
-	slices.SortFunc(due, func(a, b urgency) int { return int(a.left - b.left) })
+	slices.SortFunc(due, func(a, b urgency) int { return cmp.Compare(a.left, b.left) })
 	n := 1
 	for n < len(due) && n < renewBatch && due[n].left <= 4*due[0].left {
 		n++
@@ -95,29 +97,33 @@ func (r *renewer) take() ([]*hold, time.Duration) {
 	return batch, min(max(due[0].left/3, minRenewBound), r.client.commandTimeout)
 }
 
-func (r *renewer) renew(batch []*hold, bound time.Duration) {
+func (r *renewer) send(batch []*hold, bound time.Duration) {
 	c := r.client
 	sent := time.Now()
 	evals := make([]eval, len(batch))
 	ttls := make([]time.Duration, len(batch))
 	for i, h := range batch {
-		h.mu.Lock()
-		ttls[i] = h.ttl
-		h.mu.Unlock()
-		h.sending(sent, ttls[i])
+		ttls[i] = h.sending(sent, 0)
 		evals[i] = c.store.extendEval(h.id, ttls[i])
 	}
-	var failed error
-	for i, reply := range c.pipeline(opRenew, bound, evals) {
-		s, err := reply.standing()
-		if err != nil {
-			failed = err
-			batch[i].renewalFailed(sent, err)
-			continue
+	c.pipeline(opRenew, bound, evals, func(replies []reply) {
+		defer r.work.add(-1)
+		var failed error
+		for i, reply := range replies {
+			s, err := reply.standing()
+			if err != nil {
+				failed = err
+				batch[i].renewalFailed(sent, err)
+				continue
+			}
+			batch[i].answered(sent, ttls[i], s, false)
 		}
-		batch[i].answered(sent, ttls[i], s, false)
-	}
-	r.note(failed, len(batch))
+		r.note(failed, len(batch))
+		r.mu.Lock()
+		r.flying--
+		r.mu.Unlock()
+		r.flush()
+	})
 }
 
 // note logs when renewals begin to fail, and when they work again.

@@ -154,6 +154,9 @@ func (s *scheduler) run() {
 		if !more {
 			return
 		}
+		if s.renewer.waiting() {
+			wait = min(wait, patience)
+		}
 		timer.Reset(min(wait, clockCheck))
 		select {
 		case <-timer.C:
