@@ -12,6 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
+var recommended = []string{"telemetry", "log", "timeout", "gate", "degrade", "retry", "breaker", "attempts", "attempt timeout", "redis"}
+
 func pass(next holdfast.Handler) holdfast.Handler { return next }
 
 func TestPipelineOrder(t *testing.T) {
@@ -20,7 +22,7 @@ func TestPipelineOrder(t *testing.T) {
 		opts []holdfast.Option
 		want []string
 	}{
-		"recommended": {nil, []string{"telemetry", "log", "timeout", "gate", "degrade", "retry", "breaker", "attempts", "attempt timeout", "redis"}},
+		"recommended": {nil, recommended},
 		"with the user's": {
 			[]holdfast.Option{client.WithLayer("audit", pass), client.WithLayer("retry", pass), holdfast.WithAttemptMiddleware(pass), holdfast.Replace(holdfast.LayerRetry, nil), holdfast.Replace(holdfast.LayerLog, pass)},
 			[]string{"telemetry", "log", "audit", "retry", "timeout", "gate", "degrade", "breaker", "attempts", "attempt middleware 1", "attempt timeout", "redis"},

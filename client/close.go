@@ -10,10 +10,12 @@ import (
 // Close ends the Client. It refuses new calls and wakes those that wait, with
 // ErrClosed; goes on renewing until all leases are released or ctx ends; then ends
 // the contexts of the leases that are left, with ErrClosed, and leaves their keys
-// to their TTL. It waits for releases and clean-up that go on in the background,
-// as long as ctx allows. It never closes the redis client.
+// to their TTL. It waits for releases and clean-up that go on in the background, as
+// long as ctx allows, but no longer than three command timeouts: where Redis does
+// not answer by then those keys go by their TTL as well. It never closes the redis
+// client.
 //
-// Close fails with the error of ctx when something was left. A second Close waits
+// Close fails when something was left, with the error of ctx if that was why. A second Close waits
 // for the first and returns what that returned.
 func (c *Client) Close(ctx context.Context) error {
 	if ctx == nil {
@@ -49,9 +51,8 @@ func (c *Client) shutDown(ctx context.Context) error {
 	if left := c.endAll(); left > 0 {
 		errs = append(errs, fmt.Errorf("%d leases were not released; their keys go by their TTL: %w", left, context.Cause(ctx)))
 	}
-	if !c.janitor.work.wait(ctx) {
-		errs = append(errs, fmt.Errorf("releases or clean-up were not confirmed; those keys go by their TTL: %w", context.Cause(ctx)))
-	}
+	errs = append(errs, waitFor(ctx, 3*c.commandTimeout,
+		"releases or clean-up were not confirmed; those keys go by their TTL", &c.janitor.work))
 	close(c.stopped)
 	for i := len(c.onClose) - 1; i >= 0; i-- {
 		if err := c.onClose[i](ctx); err != nil {
@@ -60,13 +61,25 @@ func (c *Client) shutDown(ctx context.Context) error {
 	}
 	// What is left ends by itself, at the latest with the bound of its command or
 	// the redis client's own time-out.
-	for _, t := range []*tracker{&c.janitor.work, &c.scheduler.work, &c.scheduler.renewer.work, &c.dispatcher.work, &c.exec.running} {
+	errs = append(errs, waitFor(ctx, stuckGrace, "commands that Redis has not answered are still under way",
+		&c.janitor.work, &c.scheduler.work, &c.scheduler.renewer.work, &c.dispatcher.work, &c.exec.running))
+	return errors.Join(errs...)
+}
+
+// stuckGrace is how long Close waits for commands inside go-redis, whose own
+// time-outs are longer than ours.
+const stuckGrace = 10 * time.Second
+
+// waitFor waits for all of work, until ctx ends and for at most bound.
+func waitFor(ctx context.Context, bound time.Duration, otherwise string, work ...*tracker) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, bound, &TimeoutError{Limit: "close timeout", After: bound})
+	defer cancel()
+	for _, t := range work {
 		if !t.wait(ctx) {
-			errs = append(errs, fmt.Errorf("commands that Redis has not answered are still under way: %w", context.Cause(ctx)))
-			break
+			return fmt.Errorf("%s: %w", otherwise, context.Cause(ctx))
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // endAll ends the leases that are left.
