@@ -1,0 +1,9 @@
+// Package examples holds small programs, each runnable with one command on a
+// machine with nothing but Go: where they need a Redis they bring a simulated one.
+//
+//	go run ./examples/quickstart   a flash sale in four processes: without a lock, with
+//	                               one, through an outage of Redis, and what the
+//	                               metrics and traces say of it
+//	go run ./examples/custom       a middleware of one's own in ten lines
+//	go run ./examples/cron         a job that runs once per tick, on one of many hosts
+package examples

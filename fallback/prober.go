@@ -1,0 +1,123 @@
+package fallback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/client"
+	"github.com/redis/go-redis/v9"
+)
+
+// probeLife is how long the scratch key of a probe stays.
+const probeLife = 5 * time.Second
+
+// probeKey is shaped like the keys of a lock, so that a permission for those
+// covers it, and is none of them.
+func probeKey(prefix string) string { return prefix + "{__probe__}:probe" }
+
+// startProber has the outage probed until it or b ends. Its caller holds b.mu.
+func (b *Breaker) startProber(o *outage) {
+	if b.rdb != nil && b.ctx.Err() == nil {
+		b.work.Go(func() { b.probeUntilOver(o) })
+	}
+}
+
+// probeUntilOver lets probes take part in what trials decide: without them a
+// breaker that nobody calls would stay open. They take no slot of the trials while
+// they wait for an answer.
+func (b *Breaker) probeUntilOver(o *outage) {
+	timer := time.NewTimer(b.untilProbe())
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-o.over:
+			return
+		case <-b.ctx.Done():
+			return
+		}
+		switch v := b.probe(); {
+		case v == client.Healthy, v == client.Faulty && b.State() == HalfOpen:
+			b.vote(v)
+		}
+		timer.Reset(b.untilProbe())
+	}
+}
+
+func (b *Breaker) untilProbe() time.Duration {
+	d := b.cfg.ProbeInterval
+	return d*4/5 + rand.N(d*2/5+1)
+}
+
+// probe asks Redis to write. The command runs in a goroutine of its own, since
+// go-redis may ignore ctx while it reads, and no second one starts while it hangs.
+func (b *Breaker) probe() client.Verdict {
+	if !b.stuck.CompareAndSwap(false, true) {
+		return client.Faulty
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, b.cfg.ProbeTimeout)
+	verdict := make(chan client.Verdict, 1)
+	b.work.Go(func() {
+		defer b.stuck.Store(false)
+		defer cancel()
+		err := b.scratch(ctx)
+		if err == nil || isReply(err) {
+			b.answered()
+		}
+		verdict <- judge(err)
+	})
+	select {
+	case v := <-verdict:
+		return v
+	case <-ctx.Done():
+		return client.Faulty
+	}
+}
+
+// scratch writes the probe's key. A panic of a hook in the redis client is a
+// failure, not the end of the process.
+func (b *Breaker) scratch(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic inside the redis client: %v", p)
+		}
+	}()
+	return b.rdb.Set(ctx, b.key, 1, probeLife).Err()
+}
+
+// unable are the codes with which a server says that it cannot write at present.
+var unable = map[string]bool{
+	"LOADING": true, "READONLY": true, "CLUSTERDOWN": true, "MASTERDOWN": true,
+	"TRYAGAIN": true, "BUSY": true, "NOREPLICAS": true, "MISCONF": true, "OOM": true,
+	"MOVED": true, "ASK": true, "UNKILLABLE": true, "NOQUORUM": true, "FAILOVER": true,
+}
+
+// judge says what the end of a probe tells. Any other refusal than those of unable
+// (NOPERM on the scratch key, a renamed SET, NOAUTH) comes from a server that works:
+// whether it refuses locks as well is for the attempts to find out, by an error
+// that says so.
+func judge(err error) client.Verdict {
+	switch {
+	case err == nil:
+		return client.Healthy
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, redis.ErrClosed):
+		return client.Neutral
+	case !isReply(err):
+		return client.Faulty
+	}
+	code, _, _ := strings.Cut(err.Error(), " ")
+	if unable[code] || redis.IsMaxClientsError(err) {
+		return client.Faulty
+	}
+	return client.Healthy
+}
+
+// isReply tells whether err holds an error that the server sent.
+func isReply(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
