@@ -1,6 +1,8 @@
 package holdfast
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/backoff"
@@ -63,11 +65,8 @@ func assemble(a *client.Assembly) ([]client.Layer, error) {
 	a.OnClose(signals.Close)
 	a.InBackground(signals.Background)
 	if _, replaced := s.replaced[LayerBreaker]; !replaced {
-		if err := breaker.Attach(a); err != nil {
-			return nil, err
-		}
-		if err := watch(signals, breaker); err != nil {
-			return nil, err
+		if err := errors.Join(breaker.Attach(a), watch(signals, breaker)); err != nil {
+			return nil, errors.Join(err, signals.Close(context.Background()))
 		}
 	}
 	return slices.Concat(

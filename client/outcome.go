@@ -24,10 +24,11 @@ type rejection interface{ Rejected() bool }
 
 // OutcomeOf is the one place that turns the error of an acquire into an outcome.
 func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return OutcomeAcquired
+	}
 	var r rejection
 	switch {
-	case err == nil:
-		return OutcomeAcquired
 	case errors.Is(err, context.DeadlineExceeded):
 		return OutcomeTimeout
 	case errors.Is(err, context.Canceled):
