@@ -3,7 +3,7 @@ package fallback
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/holdfast-go/holdfast/internal/redistest/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

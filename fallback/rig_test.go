@@ -21,6 +21,9 @@ import (
 // never is a probe interval for tests in which no probe may interfere.
 const never = 1000 * time.Hour
 
+// patient keeps a busy machine from looking like a slow server.
+var patient = []client.Option{client.WithCommandTimeout(30 * time.Second)}
+
 // rig is a Client behind gate, degrade layer and breaker. What it needs of Redis
 // goes through a proxy.
 type rig struct {
@@ -49,10 +52,12 @@ func newSim(t *testing.T, s setup) (*rig, *redistest.Sim) {
 }
 
 // simOptions fits s to a bubble: there go-redis must not negotiate maintenance
-// notifications, for which it holds a mutex over I/O.
+// notifications, for which it holds a mutex over I/O, and never wait for a
+// connection of its pool, for which it takes timers from other bubbles.
 func simOptions(s setup) setup {
 	edit := s.redis
 	s.redis = func(o *redis.Options) {
+		o.PoolSize = 1000
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		if edit != nil {
 			edit(o)

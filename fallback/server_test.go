@@ -109,7 +109,7 @@ func warmUp(t *testing.T, r *rig) {
 func TestServerCancelStorm(t *testing.T) {
 	s := redistest.Start(t)
 	proxy := redistest.NewProxy(t, s.Addr())
-	r := newRig(t, proxy, setup{breaker: fast})
+	r := newRig(t, proxy, setup{breaker: fast, options: patient})
 	warmUp(t, r)
 	proxy.Delay(20 * time.Millisecond)
 	var wg sync.WaitGroup
@@ -140,7 +140,7 @@ func TestServerKilledUnderWaiters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := redistest.Start(t)
 			config := fast
-			config.FailureRatio = 0.1 // each of them fails once
+			config.FailureRatio = 0.001 // each of them fails once, after many polls
 			r := newRig(t, redistest.NewProxy(t, s.Addr()), setup{breaker: config, policies: p, options: shortTTL})
 			other := newRig(t, redistest.NewProxy(t, s.Addr()), setup{options: shortTTL})
 			for i := range 20 {
@@ -238,7 +238,8 @@ func TestServerCycles(t *testing.T) {
 				call, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 				lease, err := r.Acquire(call, fmt.Sprint(i))
 				cancel()
-				if err != nil {
+				// What an attempt left behind that nobody heard of is in the way for a while.
+				if err != nil && !errors.Is(err, client.ErrNotAcquired) {
 					wantIs(t, err, client.ErrUnavailable)
 				}
 				lease.Release(ctx)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/client"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/redis/go-redis/v9"
@@ -29,7 +30,7 @@ func New(tb testing.TB, opts ...client.Option) *client.Client {
 	tb.Helper()
 	rdb := NewRedis(tb)
 	gate := client.WithGate(fmt.Sprintf("%s#%d", tb.Name(), clients.Add(1)))
-	c, err := assemble(rdb, append([]client.Option{gate}, opts...))
+	c, err := holdfast.New(rdb, append([]client.Option{gate}, opts...)...)
 	if err != nil {
 		tb.Fatalf("holdfasttest: %v", err)
 	}
@@ -55,10 +56,4 @@ func New(tb testing.TB, opts ...client.Option) *client.Client {
 func NewRedis(tb testing.TB) redis.UniversalClient {
 	tb.Helper()
 	return redistest.NewSim(tb).Client()
-}
-
-// assemble makes the Client. TODO: this is the one place to call holdfast.New
-// instead, once it exists.
-func assemble(rdb redis.UniversalClient, opts []client.Option) (*client.Client, error) {
-	return client.New(rdb, opts...)
 }

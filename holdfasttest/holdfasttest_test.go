@@ -54,8 +54,8 @@ func TestNewSharesNothing(t *testing.T) {
 			}
 			defer lease.Release(t.Context())
 		}
-		if scopes[0] == scopes[1] {
-			t.Errorf("both Clients have the scope %q", scopes[0])
+		if scopes[0] == scopes[1] || !strings.Contains(scopes[0], t.Name()) {
+			t.Errorf("scopes %q, want two, each with a gate named after the test", scopes)
 		}
 	})
 }

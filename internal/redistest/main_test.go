@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redistest/leaktest"
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // recorder is a TB that notes what its user reports instead of reporting it.
 type recorder struct {
