@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	cenkalti "github.com/cenkalti/backoff/v4"
+
 	"github.com/holdfast-go/holdfast/client"
 )
 
@@ -99,6 +101,19 @@ func TestAnExplicitLimitEndsTheWait(t *testing.T) {
 		_, err := c.Acquire(t.Context(), "k")
 		if !errors.Is(err, client.ErrNotAcquired) || len(a.began) != 5 {
 			t.Errorf("%v after %d attempts, want held after 5", err, len(a.began))
+		}
+	})
+}
+
+func TestAPolicyWithoutPausesDoesNotSpin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := attempts{ends: []error{heldFor(0)}}
+		c := newClient(t, mustRetry(t, WithContention(Custom(func() cenkalti.BackOff { return &cenkalti.ZeroBackOff{} }))), a.core)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*ms)
+		defer cancel()
+		_, _ = c.Acquire(ctx, "k")
+		if n := len(a.began); n > 101 {
+			t.Errorf("%d polls in 100ms, want one a millisecond at most", n)
 		}
 	})
 }

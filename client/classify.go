@@ -52,6 +52,9 @@ func classify(err error) (Verdict, error) {
 		return Neutral, fmt.Errorf("%w: %w", ErrRefused, err)
 	case errors.As(err, &answer):
 		code := errorCode(err.Error())
+		if text, _, echo := strings.Cut(err.Error(), ", with args beginning"); echo {
+			err = errors.New(text) // the arguments name the token
+		}
 		if serverStates[code] || strings.Contains(err.Error(), "max number of clients") {
 			return Faulty, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}

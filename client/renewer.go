@@ -13,6 +13,7 @@ const (
 	patience      = 100 * time.Millisecond // with the first pipeline, before there is a second
 	renewBatch    = 1024
 	minRenewBound = 20 * time.Millisecond
+	calm          = time.Second            // without a failure, before renewals are said to work again
 	maxRenewGap   = 250 * time.Millisecond // between tries of a renewal that fails
 	minRenewGap   = 5 * time.Millisecond
 )
@@ -26,7 +27,8 @@ type renewer struct {
 	queue   []*hold
 	flying  int       // pipelines under way
 	since   time.Time // when the last one was sent
-	failing bool
+	failing bool      // it was logged that renewals fail
+	failed  time.Time // when the last one did
 	work    tracker
 }
 
@@ -126,17 +128,23 @@ func (r *renewer) send(batch []*hold, bound time.Duration) {
 	})
 }
 
-// note logs when renewals begin to fail, and when they work again.
+// note logs when renewals begin to fail, and when they work again: once none has
+// failed for a while, since pipelines end in any order.
 func (r *renewer) note(failed error, n int) {
+	now := time.Now()
 	r.mu.Lock()
-	changed := r.failing != (failed != nil)
-	r.failing = failed != nil
+	begins := failed != nil && !r.failing
+	ends := failed == nil && r.failing && now.Sub(r.failed) >= calm
+	if failed != nil {
+		r.failed = now
+	}
+	r.failing = begins || r.failing && !ends
 	r.mu.Unlock()
 	switch {
-	case changed && failed != nil:
+	case begins:
 		r.client.logger.Warn("holdfast: renewals fail; they are repeated, and each lease ends at its deadline unless one succeeds",
 			"leases", n, "error", failed)
-	case changed:
+	case ends:
 		r.client.logger.Info("holdfast: renewals work again")
 	}
 }

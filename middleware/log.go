@@ -12,8 +12,10 @@ import (
 // know of, and none while all is well. Nil is slog.Default at the time of this call.
 //
 //   - Warn: a lease ended as expired, lost, conflict or max_hold.
-//   - Warn: the renewals of a lease begin to fail; Info: they work again.
 //   - Warn: Redis did not confirm a release, or the lease was not held any more.
+//
+// That renewals begin to fail or work again is logged by the Client, once for all
+// leases.
 //
 // The attributes are key, class and fence (none on a degraded lease), with error
 // where there is one; at an end reason, held_for and, for a loss, loss. The token
@@ -37,23 +39,12 @@ func Log(l *slog.Logger) client.Middleware {
 
 // diary follows one lease. Its events come one after another.
 type diary struct {
-	log     *slog.Logger
-	ctx     context.Context // of the acquire, for its values
-	failing bool            // the last renewal failed
+	log *slog.Logger
+	ctx context.Context // of the acquire, for its values
 }
 
 func (d *diary) write(ev client.Event) {
 	switch ev.Kind {
-	case client.EventRenewalFailed:
-		if !d.failing {
-			d.line(slog.LevelWarn, "holdfast: renewals of a lease fail; they are repeated until it ends", ev)
-		}
-		d.failing = true
-	case client.EventRenewed:
-		if d.failing {
-			d.line(slog.LevelInfo, "holdfast: renewals of a lease work again", ev)
-		}
-		d.failing = false
 	case client.EventReleased:
 		switch {
 		case errors.Is(ev.Err, client.ErrNotHeld):
