@@ -94,6 +94,9 @@ func WithOwner(id string) AcquireOption { return client.WithOwner(id) }
 // WithMiddleware adds layers between telemetry and timeout; see client.WithMiddleware.
 func WithMiddleware(mws ...Middleware) Option { return client.WithMiddleware(mws...) }
 
+// WithLayer is WithMiddleware for one layer with a name; see client.WithLayer.
+func WithLayer(name string, mw Middleware) Option { return client.WithLayer(name, mw) }
+
 // WithPrefix sets what all keys begin with; see client.WithPrefix.
 func WithPrefix(prefix string) Option { return client.WithPrefix(prefix) }
 

@@ -99,8 +99,14 @@ func (s *story) whenRedisIsBack(ctx context.Context) error {
 	if err := s.crew.tellAll(order{Do: doRest}); err != nil {
 		return err
 	}
-	if err := s.serve(ctx, guardHoldfast, again); err != nil {
-		return err
+	for ; len(again) > 0; again = s.tally.again {
+		if err := s.sell(guardHoldfast, again); err != nil {
+			return err
+		}
+		if err := s.until(ctx, func(t *tally) bool { return t.served == len(again) }); err != nil {
+			return err
+		}
+		pause(ctx, 100*time.Millisecond) // before anybody comes once more
 	}
 	ordered, left, err := s.shop.books(ctx)
 	if err != nil {

@@ -44,7 +44,6 @@ func openLocks(rdb *redis.Client, name, prefix string, s *signals) (*holdfast.Cl
 		holdfast.WithCommandTimeout(500*time.Millisecond),
 		holdfast.WithBreaker(fallback.BreakerConfig{
 			Window:        time.Second,
-			FailureRatio:  0.2,
 			OpenTimeout:   200 * time.Millisecond,
 			ProbeInterval: 100 * time.Millisecond,
 		}),

@@ -9,7 +9,7 @@
 // be used instead, such as redis://localhost:6379/0.
 //
 // To read it, begin with acts.go, which tells the story, then locks.go, where the
-// Client is made, and worker.go, where it is used.
+// Client is made, and buyer.go, where it is used.
 package main
 
 import (

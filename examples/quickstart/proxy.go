@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net"
 	"sync"
 )
@@ -14,8 +13,10 @@ type proxy struct {
 	work            sync.WaitGroup
 
 	mu    sync.Mutex
-	down  bool
 	conns map[net.Conn]struct{}
+
+	flow sync.RWMutex // held to pass bytes on, so that a cut is one instant for all
+	down bool
 }
 
 // openProxy listens on a free loopback port, in front of the Redis at target.
@@ -33,63 +34,79 @@ func (p *proxy) addr() string { return p.listener.Addr().String() }
 
 func (p *proxy) accept() {
 	for {
-		client, err := p.listener.Accept()
+		worker, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		if !p.admit(client) {
-			continue
-		}
-		p.work.Go(func() {
-			defer p.drop(client)
-			redis, err := net.Dial(p.network, p.target)
-			if err != nil || !p.admit(redis) {
-				return
-			}
-			defer p.drop(redis)
-			p.work.Go(func() {
-				defer p.drop(client)
-				io.Copy(client, redis)
-			})
-			io.Copy(redis, client)
-		})
+		p.work.Go(func() { p.serve(worker) })
 	}
 }
 
-// admit keeps account of c, or closes it while the proxy is cut.
-func (p *proxy) admit(c net.Conn) bool {
+func (p *proxy) serve(worker net.Conn) {
+	defer p.admit(worker)()
+	redis, err := net.Dial(p.network, p.target)
+	if err != nil {
+		return
+	}
+	defer p.admit(redis)()
+	p.work.Go(func() {
+		defer worker.Close()
+		p.pass(worker, redis)
+	})
+	p.pass(redis, worker)
+}
+
+// admit has a cut close c, and returns what closes it otherwise.
+func (p *proxy) admit(c net.Conn) (drop func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.down {
+	p.conns[c] = struct{}{}
+	return func() {
 		c.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.conns, c)
+	}
+}
+
+// pass copies until either end is closed, or the proxy cut.
+func (p *proxy) pass(to, from net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil || !p.passOne(to, buf[:n]) {
+			return
+		}
+	}
+}
+
+func (p *proxy) passOne(to net.Conn, data []byte) bool {
+	p.flow.RLock()
+	defer p.flow.RUnlock()
+	if p.down {
 		return false
 	}
-	p.conns[c] = struct{}{}
-	return true
-}
-
-func (p *proxy) drop(c net.Conn) {
-	c.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, c)
+	_, err := to.Write(data)
+	return err == nil
 }
 
 // cut stops Redis, as far as the workers can see.
 func (p *proxy) cut() {
+	p.set(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.down = true
 	for c := range p.conns {
 		c.Close()
 	}
 }
 
 // mend has Redis be back.
-func (p *proxy) mend() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.down = false
+func (p *proxy) mend() { p.set(false) }
+
+func (p *proxy) set(down bool) {
+	p.flow.Lock()
+	defer p.flow.Unlock()
+	p.down = down
 }
 
 func (p *proxy) close() {

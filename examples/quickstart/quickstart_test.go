@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestQuickstart(t *testing.T) {
+	t.Parallel()
 	t.Run("simulated", func(t *testing.T) {
 		t.Parallel()
 		play(t, "")
@@ -66,26 +67,25 @@ func play(t *testing.T, url string) {
 	o.numbers(`3\. A holdfast lock[^$]*?Sold 50 of 50, 0 left\.`)
 	o.numbers(`5\. Redis is back[^$]*?Sold 50 of 50 in all, 0 left`)
 
-	outage := regexp.MustCompile(`(?s)--- Redis stops ---(.*?)\n   Class`).FindString(o.text)
-	lost, lostHolding := strings.Count(outage, string(refused)), strings.Count(outage, string(unsure))
-	if said := o.numbers(`(\d+) buyers were refused`)[0]; lost < buyers/2 || said != lost {
-		t.Errorf("%d marks of refused buyers, said to be %d", lost, said)
-	}
 	o.numbers(`Class "bestsellers" is Local`)
+	if n := o.numbers(`(\d+) buyers were refused`)[0]; n < buyers/2 {
+		t.Errorf("%d buyers were refused", n)
+	}
 
 	// What the metrics tell is what has happened: in two sales everybody had the lock
-	// once, and who had it when Redis stopped came again.
-	stock := regexp.MustCompile(`stock +attempts .*\n.*outcomes (.*)`).FindString(o.text)
-	acquired := output{t, stock}.numbers(`acquired (\d+)`)[0]
-	if acquired != 2*buyers+lostHolding {
-		t.Errorf("the metrics have %d locks acquired, there were %d", acquired, 2*buyers+lostHolding)
+	// once, and who had it when Redis stopped came again, as did who was refused.
+	marks := strings.Join(regexp.MustCompile(`(?m)^   [#.x?]+$`).FindAllString(o.text, -1), "")
+	stock := output{t, regexp.MustCompile(`stock +attempts .*\n.*outcomes (.*)`).FindString(o.text)}
+	if got, want := stock.numbers(`acquired (\d+)`)[0], 2*buyers+strings.Count(marks, string(unsure)); got != want {
+		t.Errorf("the metrics have %d locks acquired, there were %d", got, want)
 	}
 	failed := 0
-	for _, n := range regexp.MustCompile(`(?:rejected|error) (\d+)`).FindAllStringSubmatch(stock[strings.Index(stock, "outcomes"):], -1) {
-		failed += output{t, n[0]}.numbers(`(\d+)`)[0]
+	_, outcomes, _ := strings.Cut(stock.text, "outcomes")
+	for _, n := range regexp.MustCompile(`(?:rejected|error) \d+`).FindAllString(outcomes, -1) {
+		failed += output{t, n}.numbers(`(\d+)`)[0]
 	}
-	if failed != lost {
-		t.Errorf("the metrics have %d locks refused, there were %d", failed, lost)
+	if want := strings.Count(marks, string(refused)); failed != want {
+		t.Errorf("the metrics have %d locks refused, there were %d", failed, want)
 	}
 	for _, row := range []string{"hold, lock in Redis", "hold, degraded"} {
 		if n := o.numbers(row + ` +(\d+)`)[0]; n < workers {

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
-	"os"
 )
 
 const buyers = 200
@@ -23,7 +23,7 @@ type story struct {
 
 // open sets everything up: Redis, a proxy in front of it, and the workers.
 func open(ctx context.Context, out io.Writer, url string) (*story, error) {
-	s := &story{screen: &screen{w: out}, prefix: fmt.Sprintf("quickstart:%d:", os.Getpid())}
+	s := &story{screen: &screen{w: out}, prefix: "quickstart:" + rand.Text()[:8] + ":"}
 	if err := s.setUp(ctx, url); err != nil {
 		s.close()
 		return nil, err
