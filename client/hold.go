@@ -27,7 +27,7 @@ type hold struct {
 	ctx       *leaseContext
 	cancel    context.CancelCauseFunc
 	detach    func() bool // stops watching the parent
-	withdraw  bool        // degraded: an attempt in Redis may yet have been granted
+	straggler bool        // an acquire of its token may yet reach Redis, or be in a buffer there
 	observers observers
 
 	mu       sync.Mutex
@@ -77,12 +77,12 @@ func (c *Client) newLease(g grant) *Lease {
 		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,
 		handles: 1, ttl: g.req.TTL, deadline: deadlineAt(g.sent, ttl), lastKey: g.sent.Add(ttl), index: -1,
 	}
+	h.straggler = call.isDirty() || !g.degraded && h.granted.Sub(g.sent) > resendSuspect
 	if d := call.opts.maxHold; d > 0 {
 		h.maxHoldAt = h.granted.Add(d)
 	}
 	if g.degraded {
 		h.deadline = localDeadline(g.sent, ttl)
-		h.withdraw = call.isDirty()
 	}
 	inner, cancel := context.WithCancelCause(call.ctx)
 	h.ctx, h.cancel = &leaseContext{inner, h}, cancel

@@ -44,7 +44,7 @@ func (h *hold) free(ctx context.Context) error {
 	start := time.Now()
 	var err error
 	if h.degraded {
-		if h.withdraw {
+		if h.straggler {
 			h.client.janitor.add(h.removal(h.lastKey))
 		}
 	} else {
@@ -83,7 +83,20 @@ var errTaken = errors.New("another holds the lock")
 
 // removal is the work of taking a token out of Redis.
 func (h *hold) removal(until time.Time) *removal {
-	return &removal{key: h.key, id: h.id, minHold: h.minHold, until: until, done: make(chan error, 1)}
+	return &removal{key: h.key, id: h.id, minHold: h.minHold, tombstone: h.tombstone(), until: until, done: make(chan error, 1)}
+}
+
+// resendSuspect is how long a grant takes at least if go-redis gave up on a first
+// reply and sent the acquire again.
+const resendSuspect = 100 * time.Millisecond
+
+// tombstone is how long the token is to be refused after the release: a straggling
+// acquire would be granted anew, to nobody.
+func (h *hold) tombstone() time.Duration {
+	if h.straggler {
+		return tombstoneLife
+	}
+	return 0
 }
 
 // remove takes the hold's key out of Redis: by a command of its own at first, and
@@ -96,7 +109,7 @@ func (h *hold) remove(ctx context.Context) error {
 	wait, cancel := releaseContext(ctx, 2*c.commandTimeout)
 	defer cancel()
 	rm := h.removal(until)
-	v, left, err := c.eval(wait, opRelease, c.commandTimeout, nil, c.store.releaseEval(h.id, h.minHold, 0))
+	v, left, err := c.eval(wait, opRelease, c.commandTimeout, nil, c.store.releaseEval(h.id, h.minHold, rm.tombstone))
 	switch {
 	case left:
 		err = fmt.Errorf("%w: not confirmed yet", ErrUnavailable)
