@@ -132,6 +132,7 @@ func (c *Call) removal(token string) *removal {
 		key: c.key, id: leaseID{lockKey(c.client.prefix, c.key), token},
 		tombstone: tombstoneLife,
 		until:     time.Now().Add(max(c.opts.ttl, c.opts.minHold) + tombstoneLife),
+		last:      errNotSent,
 		done:      make(chan error, 1),
 	}
 }

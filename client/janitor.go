@@ -23,6 +23,7 @@ type removal struct {
 	tombstone  time.Duration
 	until      time.Time // the key must be gone by itself then
 	unanswered bool      // an earlier try was sent and not answered
+	last       error     // how the last try failed
 	done       chan error
 }
 
@@ -116,7 +117,7 @@ func (j *janitor) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range j.queue {
-		r.done <- fmt.Errorf("%w: left to its TTL", ErrClosed)
+		r.done <- fmt.Errorf("%w; the client was closed, and the key is left to its TTL", r.last)
 	}
 	j.queue, j.running, j.stopped = nil, false, true
 }
@@ -129,7 +130,7 @@ func (j *janitor) try(batch []*removal) []*removal {
 	var evals []eval
 	for _, r := range batch {
 		if now.After(r.until) {
-			r.done <- fmt.Errorf("%w: never confirmed; its TTL has passed", ErrUnavailable)
+			r.done <- fmt.Errorf("%w; its TTL has passed meanwhile", r.last)
 			continue
 		}
 		live = append(live, r)
@@ -149,7 +150,7 @@ func (j *janitor) try(batch []*removal) []*removal {
 		case errors.Is(err, ErrRefused):
 			r.done <- err
 		default:
-			r.unanswered = true
+			r.unanswered, r.last = true, err
 			again = append(again, r)
 		}
 	}

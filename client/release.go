@@ -79,11 +79,15 @@ func (h *hold) finish(reason EndReason, loss LossReason, cause error) {
 	h.observers.push(h.endEvent(reason, loss, cause))
 }
 
+// errNotSent is how a removal fares that was never tried.
+var errNotSent = fmt.Errorf("%w: the release was not sent", ErrUnavailable)
+
 var errTaken = errors.New("another holds the lock")
 
 // removal is the work of taking a token out of Redis.
 func (h *hold) removal(until time.Time) *removal {
-	return &removal{key: h.key, id: h.id, minHold: h.minHold, tombstone: h.tombstone(), until: until, done: make(chan error, 1)}
+	return &removal{key: h.key, id: h.id, minHold: h.minHold, tombstone: h.tombstone(), until: until,
+		last: errNotSent, done: make(chan error, 1)}
 }
 
 // resendSuspect is how long a grant takes at least if go-redis gave up on a first
@@ -122,7 +126,7 @@ func (h *hold) remove(ctx context.Context) error {
 	case errors.Is(err, ErrRefused):
 		return err
 	}
-	rm.unanswered = true
+	rm.unanswered, rm.last = true, err
 	c.janitor.add(rm)
 	select {
 	case result := <-rm.done:

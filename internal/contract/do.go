@@ -39,16 +39,18 @@ func doHolds(w *world) {
 // doAfterALoss: Do never reports success, nor the work's error alone, when the
 // lock was lost under the work.
 func doAfterALoss(w *world) {
-	c := w.client(client.WithoutRenewal())
-	for _, result := range []error{nil, errWork} {
-		err := c.Do(w.ctx, "k", func(ctx context.Context, _ *client.Lease) error {
-			<-ctx.Done()
-			return result
-		})
-		if !errors.Is(err, client.ErrLost) || result != nil && !errors.Is(err, result) {
-			w.Errorf("the work returned %v, Do %v", result, err)
+	c := w.client()
+	for name, loss := range map[string]client.AcquireOption{"expired": client.WithoutRenewal(), "held too long": client.WithMaxHold(w.ttl / 3)} {
+		for _, result := range []error{nil, errWork} {
+			err := c.Do(w.ctx, "k", func(ctx context.Context, _ *client.Lease) error {
+				<-ctx.Done()
+				return result
+			}, loss)
+			if !errors.Is(err, client.ErrLost) || result != nil && !errors.Is(err, result) {
+				w.Errorf("%s: the work returned %v, Do %v", name, result, err)
+			}
+			w.turnOf(c, "k")
 		}
-		w.turnOf(c, "k")
 	}
 }
 

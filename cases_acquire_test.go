@@ -1,0 +1,158 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+func TestC022CancellingAtTheMomentOfTheGrant(t *testing.T) {
+	s := newSite(t)
+	c := s.process(holdfast.WithTTL(3 * time.Second))
+	const rounds = 1000
+	var mu sync.Mutex
+	held := map[string]bool{}
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := w; i < rounds; i += 4 {
+				ctx, cancel := context.WithCancel(s.ctx)
+				time.AfterFunc(rand.N(2*time.Millisecond), cancel)
+				key := fmt.Sprint("k", i)
+				l, err := c.Acquire(ctx, key)
+				if (l == nil) == (err == nil) {
+					t.Errorf("lease %v and error %v", l, err)
+				}
+				if err == nil {
+					mu.Lock()
+					held["holdfast:{"+key+"}"] = true
+					mu.Unlock()
+				} else if !errors.Is(err, context.Canceled) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.await("the clean-up", func() bool {
+		for _, k := range s.rdb.Keys(s.ctx, "holdfast:{k*").Val() {
+			if strings.HasSuffix(k, "}") && !held[k] {
+				return false
+			}
+		}
+		return true
+	})
+	t.Logf("%d of %d were granted", len(held), rounds)
+	// The contexts of those that were granted have ended: nothing is renewed.
+	<-time.After(3500 * time.Millisecond)
+	for _, k := range s.rdb.Keys(s.ctx, "holdfast:{k*").Val() {
+		if strings.HasSuffix(k, "}") {
+			t.Errorf("%s lives on", k)
+		}
+	}
+}
+
+func TestC025ALeaseCountsFromItsGrantNotFromTheFirstTry(t *testing.T) {
+	s := newSite(t)
+	a, b := s.process(), s.process()
+	l := s.acquire(a, "k")
+	time.AfterFunc(1200*time.Millisecond, func() { _ = l.Release(context.Background()) })
+	next := s.acquire(b, "k", holdfast.WithTTL(5*time.Second))
+	left, ttl := time.Until(next.Deadline()), s.rdb.PTTL(s.ctx, "holdfast:{k}").Val()
+	if left < 4*time.Second || left > ttl+50*time.Millisecond {
+		t.Errorf("deadline in %v, TTL %v", left, ttl)
+	}
+	if err := next.Extend(s.ctx, 6*time.Second); err != nil {
+		t.Error(err)
+	}
+	s.release(next)
+}
+
+func TestC027AContenderGoesByTheHoldersTTL(t *testing.T) {
+	s := newSite(t)
+	a, b := s.process(), s.process()
+	l := s.acquire(a, "k", holdfast.WithTTL(10*time.Second), holdfast.WithoutRenewal())
+	_, err := b.Acquire(s.ctx, "k", holdfast.WithTTL(500*time.Millisecond), holdfast.WithWaitTimeout(time.Second))
+	s.only(err, holdfast.ErrNotAcquired)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the wait ended with %v", err)
+	}
+	if ttl := s.rdb.PTTL(s.ctx, "holdfast:{k}").Val(); ttl > 9100*time.Millisecond || ttl < 5*time.Second {
+		t.Errorf("the holder's TTL became %v", ttl)
+	}
+	s.release(l)
+}
+
+func TestC028AFailedTryChangesNothing(t *testing.T) {
+	s := newSite(t)
+	a, b := s.process(), s.process()
+	l := s.acquire(a, "k", holdfast.WithTTL(5*time.Second), holdfast.WithoutRenewal())
+	start, record := time.Now(), s.rdb.Get(s.ctx, "holdfast:{k}").Val()
+	for range 200 {
+		_, err := b.TryAcquire(s.ctx, "k")
+		s.only(err, holdfast.ErrNotAcquired)
+	}
+	if ttl := s.rdb.PTTL(s.ctx, "holdfast:{k}").Val(); ttl > 5*time.Second-time.Since(start)+50*time.Millisecond {
+		t.Errorf("TTL %v after %v", ttl, time.Since(start))
+	}
+	if s.rdb.Get(s.ctx, "holdfast:{k}").Val() != record {
+		t.Error("the record changed")
+	}
+	s.release(l)
+	var wg sync.WaitGroup
+	for _, c := range []*holdfast.Client{a, b} {
+		wg.Go(func() {
+			for range 300 {
+				if l, err := c.TryAcquire(s.ctx, "k"); err == nil {
+					_ = l.Release(s.ctx)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if s.rdb.Exists(s.ctx, "holdfast:{k}").Val() != 0 {
+		t.Error("a failed try made the lock again")
+	}
+}
+
+func TestC122NoReleaseHangs(t *testing.T) {
+	s := newSite(t)
+	for round := range 10 {
+		c := s.process()
+		var wg sync.WaitGroup
+		for i := range 30 {
+			wg.Go(func() {
+				ctx, cancel := context.WithCancel(s.ctx)
+				defer cancel()
+				l, err := c.TryAcquire(ctx, fmt.Sprint("k", round, i))
+				if err != nil {
+					if !errors.Is(err, holdfast.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				if i%3 == 0 {
+					cancel()
+				}
+				start := time.Now()
+				_ = l.Release(ctx)
+				if d := time.Since(start); d > patience {
+					t.Errorf("Release took %v", d)
+				}
+			})
+		}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+			defer cancel()
+			_ = c.Close(ctx)
+		})
+		wg.Wait()
+	}
+}
