@@ -35,7 +35,7 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 	}
 	if o.reentrant {
 		if h, ok := ctx.Value(nesting{c, key, Exclusive}).(*hold); ok {
-			if lease, ok := h.nest(ctx); ok {
+			if lease, ok := h.nest(ctx, o.minHold); ok {
 				return lease, nil
 			}
 		}
@@ -50,7 +50,7 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 		MinHold: o.minHold, Owner: o.owner, call: call}
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(c.closing, func() { cancel(ErrClosed) })
+	stop := context.AfterFunc(c.closing, func() { cancel(context.Cause(c.closing)) })
 	defer stop()
 
 	delivered := false
@@ -152,7 +152,7 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	}
 	ttl := max(req.TTL, req.MinHold)
 	sent := time.Now()
-	v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(id, ttl, req.Owner, traceparent))
+	v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(id, req, traceparent))
 	if left {
 		call.unknown()
 		return nil, call.ended(ctx, req)
@@ -175,9 +175,7 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 		call.unknown()
 		err = fmt.Errorf("%w: the grant came after the TTL of %v had passed: choose a longer one", ErrUnavailable, ttl)
 	default:
-		lease := c.newLease(grant{req: req, fence: result.fence, sent: sent, id: id, noRenewal: call.opts.noRenewal})
-		call.granted(lease)
-		return lease, nil
+		return call.granted(grant{req: req, fence: result.fence, sent: sent, id: id, noRenewal: call.opts.noRenewal}), nil
 	}
 	err = &Error{Op: opAcquire, Key: req.Key, Err: err}
 	call.note(err)

@@ -48,10 +48,16 @@ func (c *Call) begin() (id leaseID, traceparent string, live *Lease) {
 	return leaseID{lockKey(c.client.prefix, c.key), c.token}, c.traceparent, nil
 }
 
-func (c *Call) granted(l *Lease) {
+// granted makes the lease of a grant. Where attempts overlapped they share one.
+func (c *Call) granted(g grant) *Lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lease, c.last = l, nil
+	if c.lease == nil || c.lease.hold.standing() != nil {
+		g.straggler = c.dirty
+		c.lease = c.client.newLease(g)
+	}
+	c.last = nil
+	return c.lease
 }
 
 // note keeps how an attempt ended.
@@ -61,17 +67,18 @@ func (c *Call) note(err error) {
 	c.last = err
 }
 
-// unknown notes that an attempt may have been granted though no grant was seen.
+// unknown notes that an attempt may have been granted though no grant was seen. If
+// it overlapped with one that was, it is for that one's lease to remember.
 func (c *Call) unknown() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dirty = true
-}
-
-func (c *Call) isDirty() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.dirty
+	if c.lease == nil {
+		return
+	}
+	if c.lease.hold.straggles(); c.lease.hold.standing() != nil {
+		c.client.janitor.add(c.removal(c.token))
+	}
 }
 
 // ended is the error of an attempt whose ctx ended: the limit of a layer is no

@@ -83,8 +83,8 @@ func build(rdb redis.UniversalClient, opts []Option) (*Client, error) {
 		return nil, invalid("an option of the recommended pipeline needs holdfast.New")
 	}
 	holder := field(cfg.identity)
-	if len(holder) > maxEncodedIdentity {
-		return nil, invalid("identity %q has %d bytes when encoded, at most %d fit into the holder record", cfg.identity, len(holder), maxEncodedIdentity)
+	if len(holder) > maxIdentity {
+		return nil, invalid("identity %q has %d bytes when encoded, at most %d fit into the holder record", cfg.identity, len(holder), maxIdentity)
 	}
 	c := &Client{
 		defaults: cfg.acquire, prefix: cfg.prefix, identity: cfg.identity, logger: cfg.logger,
@@ -111,11 +111,16 @@ func build(rdb redis.UniversalClient, opts []Option) (*Client, error) {
 		}
 		c.layers = layers
 	}
-	mws := make([]Middleware, len(c.layers))
-	for i, l := range c.layers {
-		mws[i] = l.Middleware
+	c.handler = c.attempt
+	for i := len(c.layers) - 1; i >= 0; i-- {
+		l := c.layers[i]
+		if l.Middleware == nil {
+			return nil, invalid("layer %q has no middleware", l.Name)
+		}
+		if c.handler = l.Middleware(c.handler); c.handler == nil {
+			return nil, invalid("the middleware of layer %q returned no handler", l.Name)
+		}
 	}
-	c.handler = Chain(mws...)(c.attempt)
 	return c, nil
 }
 

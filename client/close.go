@@ -8,7 +8,7 @@ import (
 )
 
 // Close ends the Client. It refuses new calls and wakes those that wait, with
-// ErrClosed; goes on renewing until all leases are released or ctx ends; then ends
+// ErrClosed, but lets Reentrant nest in leases that live; goes on renewing until all leases are released or ctx ends; then ends
 // the contexts of the leases that are left, with ErrClosed, and leaves their keys
 // to their TTL. It waits for releases and clean-up that go on in the background, as
 // long as ctx allows, but no longer than three command timeouts: where Redis does

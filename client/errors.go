@@ -116,8 +116,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // waits returns it, so that "timed out while held" and "timed out while Redis
 // failed" stay apart.
 func WaitEnded(ctx context.Context, req Request, last error) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ErrClosed) {
+	if req.call != nil && context.Cause(ctx) == context.Cause(req.call.client.closing) {
 		return &Error{Op: "acquire", Key: req.Key, Err: ErrClosed}
 	}
 	var e *Error
@@ -127,11 +126,8 @@ func WaitEnded(ctx context.Context, req Request, last error) error {
 	if last == nil {
 		last = fmt.Errorf("%w: the wait ended before Redis had answered", ErrUnavailable)
 	}
-	if err := ctx.Err(); !errors.Is(cause, err) && !errors.As(cause, new(*TimeoutError)) {
-		cause = fmt.Errorf("%w (%w)", err, cause)
+	if why := contextError(ctx); !errors.Is(last, why) {
+		last = fmt.Errorf("%w: %w", last, why)
 	}
-	if errors.Is(last, cause) {
-		return &Error{Op: "acquire", Key: req.Key, Err: last}
-	}
-	return &Error{Op: "acquire", Key: req.Key, Err: fmt.Errorf("%w: %w", last, cause)}
+	return &Error{Op: "acquire", Key: req.Key, Err: last}
 }

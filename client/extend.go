@@ -22,7 +22,7 @@ func (h *hold) extend(ctx context.Context, ttl time.Duration) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, contextError(ctx))
 	}
 	sent := time.Now()
 	if h.degraded {
@@ -44,7 +44,7 @@ func (h *hold) extend(ctx context.Context, ttl time.Duration) error {
 	}})
 	switch {
 	case left:
-		return fmt.Errorf("%w: the caller left before the answer: %w", ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: the caller left before the answer: %w", ErrUnavailable, contextError(ctx))
 	case err != nil:
 		return err
 	case *result != standingOurs:
@@ -108,7 +108,7 @@ func (h *hold) confirm(sent time.Time, ttl time.Duration, explicit bool) {
 		remove := !h.degraded && (h.reason == EndLost || h.reason == EndExpired) && h.phase == phaseEnded
 		h.mu.Unlock()
 		if remove {
-			h.client.janitor.add(h.removal(sent.Add(ttl)))
+			h.client.janitor.add(h.removal())
 		}
 		return
 	}

@@ -18,7 +18,6 @@ type hold struct {
 	fence         uint64
 	degraded      bool
 	granted       time.Time
-	minHold       time.Duration
 	maxTTL        time.Duration
 	renewInterval time.Duration
 	noRenewal     bool
@@ -27,18 +26,19 @@ type hold struct {
 	ctx       *leaseContext
 	cancel    context.CancelCauseFunc
 	detach    func() bool // stops watching the parent
-	straggler bool        // an acquire of its token may yet reach Redis, or be in a buffer there
 	observers observers
 
-	mu       sync.Mutex
-	handles  int
-	ttl      time.Duration // of later renewals
-	deadline deadline
-	lastKey  time.Time // until when the key may be in Redis, whatever was confirmed
-	phase    phase
-	reason   EndReason
-	unsure   bool // a command that extends was sent and not answered
-	renewErr error
+	mu        sync.Mutex
+	handles   int
+	ttl       time.Duration // of later renewals
+	deadline  deadline
+	lastKey   time.Time // until when the key may be in Redis, whatever was confirmed
+	phase     phase
+	reason    EndReason
+	minHold   time.Duration
+	straggler bool // an acquire of its token may yet reach Redis, or be in a buffer there
+	unsure    bool // a command that extends was sent and not answered
+	renewErr  error
 
 	// The scheduler's, under its lock.
 	index    int
@@ -63,6 +63,7 @@ type grant struct {
 	id        leaseID
 	degraded  bool
 	noRenewal bool
+	straggler bool
 }
 
 // newLease makes the hold of a grant with its first handle, and puts it under
@@ -73,11 +74,10 @@ func (c *Client) newLease(g grant) *Lease {
 	h := &hold{
 		client: c, key: g.req.Key, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
 		id: g.id, fence: g.fence, degraded: g.degraded,
-		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL,
+		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL, straggler: g.straggler,
 		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,
 		handles: 1, ttl: g.req.TTL, deadline: deadlineAt(g.sent, ttl), lastKey: g.sent.Add(ttl), index: -1,
 	}
-	h.straggler = call.isDirty() || !g.degraded && h.granted.Sub(g.sent) > resendSuspect
 	if d := call.opts.maxHold; d > 0 {
 		h.maxHoldAt = h.granted.Add(d)
 	}
@@ -110,20 +110,34 @@ func (h *hold) interval() time.Duration {
 	return h.ttl / 3
 }
 
-// nest adds a handle for an acquire made under ctx, a descendant of the hold's
-// own context. It fails when the hold, or ctx, has come to its end.
-func (h *hold) nest(ctx context.Context) (*Lease, bool) {
+// nest adds a handle for an acquire made under ctx, which has the hold's context
+// among its ancestors, or at least its values. It fails when the hold, or ctx, has
+// come to its end.
+func (h *hold) nest(ctx context.Context, minHold time.Duration) (*Lease, bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
 	h.expire()
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.phase != phaseLive {
+	live := h.phase == phaseLive
+	if live {
+		h.handles++
+		h.minHold = max(h.minHold, minHold)
+	}
+	h.mu.Unlock()
+	if !live {
 		return nil, false
 	}
-	h.handles++
+	ctx, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(h.ctx.Context, func() { cancel(context.Cause(h.ctx.Context)) })
 	return &Lease{hold: h, ctx: &leaseContext{ctx, h}, done: make(chan struct{})}, true
+}
+
+// straggles notes that an acquire of the hold's token may yet come.
+func (h *hold) straggles() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.straggler = true
 }
 
 // expire ends a hold whose deadline has passed, or whose parent context has ended.
@@ -155,7 +169,7 @@ func (h *hold) lose(now time.Time) {
 	if ended && unsure && now.Before(lastKey) {
 		// A renewal without an answer may have kept the key: nobody would renew it,
 		// and nobody else could have it.
-		h.client.janitor.add(h.removal(lastKey))
+		h.client.janitor.add(h.removal())
 	}
 }
 

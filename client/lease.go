@@ -17,9 +17,12 @@ type Lease struct {
 	err      error
 }
 
+// none tells whether l is no lease at all.
+func (l *Lease) none() bool { return l == nil || l.hold == nil }
+
 // Key returns the key as the caller gave it.
 func (l *Lease) Key() string {
-	if l == nil {
+	if l.none() {
 		return ""
 	}
 	return l.hold.key
@@ -27,7 +30,7 @@ func (l *Lease) Key() string {
 
 // Class returns the lock's class; see WithClass.
 func (l *Lease) Class() string {
-	if l == nil {
+	if l.none() {
 		return ""
 	}
 	return l.hold.class
@@ -36,7 +39,7 @@ func (l *Lease) Class() string {
 // Token returns the random token by which the lease is known in Redis. It is a
 // secret: whoever has it can release the lease.
 func (l *Lease) Token() string {
-	if l == nil {
+	if l.none() {
 		return ""
 	}
 	return l.hold.id.token
@@ -47,7 +50,7 @@ func (l *Lease) Token() string {
 // refuse a holder that was overtaken. It stays the same over Extend and re-entry.
 // ok is false on a degraded lease, which has none.
 func (l *Lease) Fence() (token uint64, ok bool) {
-	if l == nil || l.hold.degraded {
+	if l.none() || l.hold.degraded {
 		return 0, false
 	}
 	return l.hold.fence, true
@@ -58,7 +61,7 @@ func (l *Lease) Fence() (token uint64, ok bool) {
 // ErrClosed, or is the cause of the parent. Hand it to the work that needs the
 // lock.
 func (l *Lease) Context() context.Context {
-	if l == nil {
+	if l.none() {
 		return endedContext
 	}
 	return l.ctx
@@ -67,7 +70,7 @@ func (l *Lease) Context() context.Context {
 // Deadline returns the instant until which the lease is ours unless it is renewed,
 // by this machine's clock and with an allowance for drift.
 func (l *Lease) Deadline() time.Time {
-	if l == nil {
+	if l.none() {
 		return time.Time{}
 	}
 	l.hold.mu.Lock()
@@ -77,7 +80,7 @@ func (l *Lease) Deadline() time.Time {
 
 // Degraded tells whether the lease excludes only this process, since Redis could
 // not be reached and the class allows that.
-func (l *Lease) Degraded() bool { return l != nil && l.hold.degraded }
+func (l *Lease) Degraded() bool { return !l.none() && l.hold.degraded }
 
 // Extend moves the lease's end to ttl from now, unless it is later already, and
 // makes ttl that of later renewals. It fails with ErrNotHeld when the lease is no
@@ -85,7 +88,7 @@ func (l *Lease) Degraded() bool { return l != nil && l.hold.degraded }
 // to its old deadline), and ErrInvalid for a ttl that WithTTL would refuse or that
 // is above the bound of the class.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
-	if l == nil {
+	if l.none() {
 		return &Error{Op: opExtend, Err: ErrNotHeld}
 	}
 	if ctx == nil {
@@ -109,7 +112,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 // Release returns within some 40 ms and the key goes all the same, so
 // defer lease.Release(ctx) is right with any ctx.
 func (l *Lease) Release(ctx context.Context) error {
-	if l == nil {
+	if l.none() {
 		return &Error{Op: opRelease, Err: ErrNotHeld}
 	}
 	if ctx == nil {
@@ -121,13 +124,14 @@ func (l *Lease) Release(ctx context.Context) error {
 			return l.err
 		case <-ctx.Done():
 			return &Error{Op: opRelease, Key: l.hold.key,
-				Err: fmt.Errorf("%w: another Release of the lease is under way: %w", ErrUnavailable, context.Cause(ctx))}
+				Err: fmt.Errorf("%w: another Release of the lease is under way: %w", ErrUnavailable, contextError(ctx))}
 		}
 	}
-	defer close(l.done)
 	if err := l.hold.leave(ctx); err != nil {
 		l.err = &Error{Op: opRelease, Key: l.hold.key, Err: err}
 	}
+	close(l.done) // before observers are told, who may release too
+	l.hold.observers.drain()
 	return l.err
 }
 
@@ -136,7 +140,7 @@ func (l *Lease) Release(ctx context.Context) error {
 // most of them from a goroutine that serves all leases of the Client, so fn must
 // not block. A panic in fn is logged and otherwise without effect.
 func (l *Lease) Observe(fn func(Event)) {
-	if l != nil && fn != nil {
+	if !l.none() && fn != nil {
 		l.hold.observe(fn)
 	}
 }

@@ -13,16 +13,14 @@ func NewLocalLease(r Request) (*Lease, error) {
 	if err := r.check(); err != nil {
 		return nil, &Error{Op: opAcquire, Key: r.Key, Err: err}
 	}
-	c, call := r.call.client, r.call
+	call := r.call
 	call.mu.Lock()
 	if call.token == "" {
 		call.token = newToken()
 	}
-	id := leaseID{lockKey(c.prefix, r.Key), call.token}
+	id := leaseID{lockKey(call.client.prefix, r.Key), call.token}
 	call.mu.Unlock()
-	lease := c.newLease(grant{req: r, sent: time.Now(), id: id, degraded: true, noRenewal: true})
-	call.granted(lease)
-	return lease, nil
+	return call.granted(grant{req: r, sent: time.Now(), id: id, degraded: true, noRenewal: true}), nil
 }
 
 // localDeadline needs no allowance for drift: one clock counts.

@@ -64,12 +64,12 @@ func (c *Client) operate(ctx context.Context, op, key string, script *script) (a
 	}
 	defer c.calls.add(-1)
 	if ctx.Err() != nil {
-		return fail(fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, context.Cause(ctx)))
+		return fail(fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, contextError(ctx)))
 	}
 	lock := lockKey(c.prefix, key)
 	v, left, err := c.eval(ctx, op, c.commandTimeout, nil, eval{script: script, keys: []string{lock, ownersKey(lock)}})
 	if left {
-		return fail(fmt.Errorf("%w: no answer in time: %w", ErrUnavailable, context.Cause(ctx)))
+		return fail(fmt.Errorf("%w: no answer in time: %w", ErrUnavailable, contextError(ctx)))
 	}
 	if err != nil {
 		return fail(err)

@@ -108,11 +108,11 @@ func WithWaitTimeout(d time.Duration) SharedOption {
 }
 
 // WithRenewalInterval sets how often a lease is renewed. Default a third of the
-// TTL; it must be below nine tenths of the TTL.
+// TTL; it must be at least 1 ms and below nine tenths of the TTL.
 func WithRenewalInterval(d time.Duration) SharedOption {
 	return sharedOption(func(a *acquireOptions) error {
-		if d <= 0 {
-			return invalid("renewal interval must be positive, is %v", d)
+		if d < minTTL {
+			return invalid("renewal interval must be at least %v, is %v", minTTL, d)
 		}
 		a.renewInterval = d
 		return nil
@@ -157,7 +157,8 @@ func WithMinHold(d time.Duration) SharedOption {
 // Reentrant lets an acquire whose context descends from the context of a live
 // lease of the same Client, key and mode nest inside that lease instead of
 // waiting for it: it is counted locally, without a round trip, and the lease
-// ends at the last Release. Goroutines that share such a context do not exclude
+// ends at the last Release. Of its other options only WithMinHold counts; TTL,
+// renewal and class are those of the lease. Goroutines that share such a context do not exclude
 // each other.
 func Reentrant() SharedOption {
 	return sharedOption(func(a *acquireOptions) error {
@@ -222,8 +223,8 @@ func WithPrefix(prefix string) Option {
 }
 
 // WithIdentity sets how this process is named to operators and waiters: in the
-// holder record, in errors and in traces. At most 64 bytes; what is not printable
-// is percent-encoded in Redis. Default "host/pid". It has no part in ownership.
+// holder record, in errors and in traces. At most 64 bytes, of which those that are
+// not printable count three, since they are percent-encoded in Redis. Default "host/pid". It has no part in ownership.
 func WithIdentity(id string) Option {
 	return clientOption(func(c *config) error {
 		if id == "" || len(id) > maxIdentity {
@@ -270,12 +271,12 @@ func WithOnClose(fn func(ctx context.Context) error) Option {
 }
 
 // WithCommandTimeout bounds each command to Redis, whatever the time-outs of the
-// given client are. Default 1 s. A renewal is bounded by what is left of its
+// given client are. Default 1 s, at least 1 ms, at most 1 h. A renewal is bounded by what is left of its
 // lease as well.
 func WithCommandTimeout(d time.Duration) Option {
 	return clientOption(func(c *config) error {
-		if d <= 0 {
-			return invalid("command timeout must be positive, is %v", d)
+		if d < minCommandTimeout || d > maxCommandTimeout {
+			return invalid("command timeout must be %v to %v, is %v", minCommandTimeout, maxCommandTimeout, d)
 		}
 		c.commandTimeout = d
 		return nil

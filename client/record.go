@@ -9,7 +9,7 @@ import (
 
 // record is the value of a lock's key, as the scripts write it:
 //
-//	hf1 token=<token> fence=<n> since=<ms> holder=<identity> owner=<hash> trace=<traceparent>
+//	hf1 token=<token> fence=<n> since=<ms> holder=<identity> owner=<hash> min=<ms> trace=<traceparent>
 //
 // An operator reads it with GET. "-" stands for nothing. While the lock rests for
 // its minimum hold the first field is resting=<token>.

@@ -43,16 +43,16 @@ func (h *hold) leave(ctx context.Context) error {
 func (h *hold) free(ctx context.Context) error {
 	start := time.Now()
 	var err error
-	if h.degraded {
-		if h.straggler {
-			h.client.janitor.add(h.removal(h.lastKey))
-		}
-	} else {
-		err = h.remove(ctx)
+	rm := h.removal()
+	switch {
+	case !h.degraded:
+		err = h.remove(ctx, rm)
+	case rm.tombstone > 0:
+		h.client.janitor.add(rm)
 	}
 	now := time.Now()
 	h.observers.push(Event{Kind: EventReleased, At: now, Duration: now.Sub(start), Err: err, Context: ctx})
-	rest := h.granted.Add(h.minHold)
+	rest := h.granted.Add(rm.minHold)
 	switch {
 	case errors.Is(err, errTaken):
 		h.finish(EndLost, LossTaken, h.lost(LossTaken, "another held its key before the release"))
@@ -63,7 +63,6 @@ func (h *hold) free(ctx context.Context) error {
 	default:
 		h.finish(EndReleased, "", ErrReleased)
 	}
-	h.observers.drain()
 	return err
 }
 
@@ -84,36 +83,25 @@ var errNotSent = fmt.Errorf("%w: the release was not sent", ErrUnavailable)
 
 var errTaken = errors.New("another holds the lock")
 
-// removal is the work of taking a token out of Redis.
-func (h *hold) removal(until time.Time) *removal {
-	return &removal{key: h.key, id: h.id, minHold: h.minHold, tombstone: h.tombstone(), until: until,
-		last: errNotSent, done: make(chan error, 1)}
-}
-
-// resendSuspect is how long a grant takes at least if go-redis gave up on a first
-// reply and sent the acquire again.
-const resendSuspect = 100 * time.Millisecond
-
-// tombstone is how long the token is to be refused after the release: a straggling
-// acquire would be granted anew, to nobody.
-func (h *hold) tombstone() time.Duration {
+// removal is the work of taking a token out of Redis. Where a straggling acquire may
+// yet come it leaves a tombstone, or that would be granted anew, to nobody.
+func (h *hold) removal() *removal {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rm := &removal{key: h.key, id: h.id, minHold: h.minHold, until: h.lastKey, last: errNotSent, done: make(chan error, 1)}
 	if h.straggler {
-		return tombstoneLife
+		rm.tombstone = tombstoneLife
 	}
-	return 0
+	return rm
 }
 
 // remove takes the hold's key out of Redis: by a command of its own at first, and
 // where that is not answered by the janitor, until the key must be gone anyway.
-func (h *hold) remove(ctx context.Context) error {
+func (h *hold) remove(ctx context.Context, rm *removal) error {
 	c := h.client
-	h.mu.Lock()
-	until := h.lastKey
-	h.mu.Unlock()
 	wait, cancel := releaseContext(ctx, 2*c.commandTimeout)
 	defer cancel()
-	rm := h.removal(until)
-	v, left, err := c.eval(wait, opRelease, c.commandTimeout, nil, c.store.releaseEval(h.id, h.minHold, rm.tombstone))
+	v, left, err := c.eval(wait, opRelease, c.commandTimeout, nil, c.store.releaseEval(h.id, rm.minHold, rm.tombstone))
 	switch {
 	case left:
 		err = fmt.Errorf("%w: not confirmed yet", ErrUnavailable)
@@ -132,7 +120,7 @@ func (h *hold) remove(ctx context.Context) error {
 	case result := <-rm.done:
 		return result
 	case <-wait.Done():
-		return fmt.Errorf("%w; the release goes on in the background: %w", err, context.Cause(wait))
+		return fmt.Errorf("%w; the release goes on in the background: %w", err, contextError(wait))
 	}
 }
 
@@ -142,6 +130,5 @@ func releaseContext(ctx context.Context, bound time.Duration) (context.Context, 
 	if ctx.Err() == nil {
 		return context.WithTimeoutCause(ctx, bound, &TimeoutError{Limit: "release timeout", After: bound})
 	}
-	cause := context.Cause(ctx)
-	return context.WithTimeoutCause(context.WithoutCancel(ctx), releaseGrace, cause)
+	return context.WithTimeoutCause(context.WithoutCancel(ctx), releaseGrace, contextError(ctx))
 }

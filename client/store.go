@@ -50,10 +50,11 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-func (s *store) acquireEval(id leaseID, ttl time.Duration, owner, traceparent string) eval {
-	return eval{script: acquireScript,
+func (s *store) acquireEval(id leaseID, req Request, traceparent string) eval {
+	return eval{script: acquireScript, once: true,
 		keys: []string{id.lock, fenceKey(id.lock), tombstoneKey(id.lock, id.token), ownersKey(id.lock)},
-		args: []any{id.token, millis(ttl), s.holder, field(traceparent), s.seen.Load(), ownerField(owner)}}
+		args: []any{id.token, millis(max(req.TTL, req.MinHold)), s.holder, field(traceparent), s.seen.Load(),
+			ownerField(req.Owner), millis(req.MinHold)}}
 }
 
 func (s *store) extendEval(id leaseID, ttl time.Duration) eval {

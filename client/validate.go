@@ -15,10 +15,10 @@ const (
 	maxPrefix   = 256
 	maxClass    = 64
 	maxOwner    = 64
-	maxIdentity = 64
-	// what an identity may take in the holder record, where other characters than
-	// printable ones need three bytes
-	maxEncodedIdentity = 80
+	maxIdentity = 64 // as it is written in the holder record
+	// what a command may take, and at least gets
+	maxCommandTimeout = time.Hour
+	minCommandTimeout = time.Millisecond
 	// renewal has to come before this share of the TTL has passed
 	maxRenewalShare = 0.9
 )

@@ -97,10 +97,12 @@ func TestBadOptionsOfAClientAreRefused(t *testing.T) {
 		"braces in prefix": second(client.New(rdb, client.WithPrefix("{app}"))),
 		"long prefix":      second(client.New(rdb, client.WithPrefix(strings.Repeat("p", 257)))),
 		"empty identity":   second(client.New(rdb, client.WithIdentity(""))),
-		"odd identity":     second(client.New(rdb, client.WithIdentity(strings.Repeat("\n", 60)))),
+		"odd identity":     second(client.New(rdb, client.WithIdentity(strings.Repeat("\n", 22)))),
 		"gate":             second(client.New(rdb, client.WithGate(""))),
 		"nil on close":     second(client.New(rdb, client.WithOnClose(nil))),
 		"command timeout":  second(client.New(rdb, client.WithCommandTimeout(0))),
+		"long command":     second(client.New(rdb, client.WithCommandTimeout(math.MaxInt64))),
+		"no handler":       second(client.New(rdb, client.WithMiddleware(func(client.Handler) client.Handler { return nil }))),
 		"nil builder":      second(client.New(rdb, client.WithPipeline(nil))),
 		"lost extension":   second(client.New(rdb, client.WithExtension(1))),
 	} {
@@ -133,7 +135,12 @@ func TestBadExtendIsRefused(t *testing.T) {
 
 // C010
 func TestNilLease(t *testing.T) {
-	var l *client.Lease
+	for _, l := range []*client.Lease{nil, {}} {
+		testNoLease(t, l)
+	}
+}
+
+func testNoLease(t *testing.T, l *client.Lease) {
 	ctx := context.Background()
 	if err := l.Release(ctx); !errors.Is(err, client.ErrNotHeld) {
 		t.Error(err)

@@ -64,7 +64,7 @@ func TestGateTellsThatRedisFailed(t *testing.T) {
 		"held, then failed":   {attempts{held, unavailable}, true},
 		"failed, refused":     {attempts{unavailable, refused}, false},
 		"failed, then lease":  {attempts{unavailable, shortLease}, false},
-		"left by its context": {attempts{cut}, false},
+		"left unanswered":     {attempts{cut}, true},
 		"failed, then left":   {attempts{unavailable, cut}, true},
 		"failed, then panic":  {attempts{unavailable, panics}, true},
 		"failed, then broken": {attempts{unavailable, fail(errors.New("broken"))}, true},

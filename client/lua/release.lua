@@ -3,6 +3,7 @@
 -- KEYS  lock, owners, tombstone of the token
 -- ARGV  token, minimum hold (ms), life of the tombstone (ms; 0 leaves none)
 -- Reply 1 released; 2 resting; 0 the lease was gone; -1 the lock is another's
+-- Of the leases of one owner the longest minimum hold counts.
 -- The first write is a ZREM or a DEL: those pass while the server is out of memory.
 if redis.replicate_commands then pcall(redis.replicate_commands) end
 local token, minimum, withdrawn = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -39,6 +40,7 @@ local function release()
   if tonumber(expiry) <= now then result = 0 end
   if redis.call('ZCOUNT', KEYS[2], '(' .. string.format('%.0f', now), '+inf') == 0 then
     redis.call('DEL', KEYS[2])
+    minimum = math.max(minimum, tonumber(string.match(rec, ' min=(%d+) ')))
     local freed = free(rec)
     if result == 1 then result = freed end
   end

@@ -36,6 +36,9 @@ type Store struct {
 	// Disturb, where there is one, makes the store misbehave, again and again, until
 	// ctx ends; the store is well when it returns. No lock may be held twice for it.
 	Disturb func(ctx context.Context)
+	// Delay, where there is one, has each command and each reply arrive d later; 0
+	// ends that.
+	Delay func(d time.Duration)
 }
 
 // Run checks backend against every contract, each a subtest.
@@ -74,6 +77,7 @@ var contracts = []struct {
 
 	{name: "Expiry/the lease ends before another is in", check: expiry},
 	{name: "Expiry/the next lease is fresh after a long wait", check: freshAfterWait},
+	{name: "Expiry/counts from before the command was sent", check: lateReply, remote: true},
 
 	{name: "Extend/moves the end", check: extendMovesTheEnd},
 	{name: "Extend/shortens nothing", check: extendShortensNothing},

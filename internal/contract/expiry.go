@@ -48,3 +48,34 @@ func freshAfterWait(w *world) {
 	}
 	w.release(l)
 }
+
+// lateReply: however late the reply to a grant or an Extend comes, the lease ends
+// before the store lets another in.
+func lateReply(w *world) {
+	if w.store.Delay == nil {
+		w.Skip("the store cannot be slowed down")
+	}
+	a, b := w.client(client.WithoutRenewal()), w.client(client.WithoutRenewal())
+	late := w.ttl / 30 // above the allowance for drift
+	for _, extend := range []bool{false, true} {
+		w.turnOf(a, "warm")
+		w.turnOf(b, "warm")
+		w.store.Delay(late)
+		l := w.take(a, "k")
+		if extend {
+			time.Sleep(w.ttl / 3)
+			if err := l.Extend(w.ctx, w.ttl); err != nil {
+				w.Error(err)
+			}
+		}
+		w.store.Delay(0)
+		next := w.await(b, "k")
+		if next == nil {
+			return
+		}
+		if got := time.Now(); got.Before(l.Deadline()) || l.Context().Err() == nil {
+			w.Errorf("another is in %v before the holder's deadline", l.Deadline().Sub(got))
+		}
+		w.release(next)
+	}
+}

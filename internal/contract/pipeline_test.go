@@ -24,6 +24,7 @@ func TestThroughThePipeline(t *testing.T) {
 				return holdfast.New(proxy.Client(t, shortHandshake), append(opts, gate, quiet())...)
 			},
 			Disturb: disturb(proxy, 500*time.Millisecond),
+			Delay:   proxy.Delay,
 		}
 	}})
 }

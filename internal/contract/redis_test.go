@@ -23,6 +23,7 @@ func TestRedis(t *testing.T) {
 				return client.New(proxy.Client(t), append(opts, space, patient, quiet())...)
 			},
 			Disturb: disturb(proxy, 300*time.Millisecond),
+			Delay:   proxy.Delay,
 		}
 	}})
 }

@@ -20,6 +20,7 @@ func TestSimulatedRedis(t *testing.T) {
 				return client.New(proxy.Client(t, shortHandshake), append(opts, quiet())...)
 			},
 			Disturb: disturb(proxy, 500*time.Millisecond),
+			Delay:   proxy.Delay,
 		}
 	}})
 }
