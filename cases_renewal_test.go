@@ -146,6 +146,15 @@ func TestC039ASilentPartition(t *testing.T) {
 	a := s.client(rdb, holdfast.WithTTL(2*time.Second))
 	b := s.process()
 	l := s.acquire(a, "k")
+	renewed := make(chan struct{}, 100)
+	l.Observe(func(e holdfast.Event) {
+		if e.Kind == client.EventRenewed {
+			renewed <- struct{}{}
+		}
+	})
+	s.proxy.Delay(100 * time.Millisecond) // it counts from before a renewal was sent
+	<-renewed
+	<-renewed
 	s.proxy.Cut()
 	next := s.acquire(b, "k")
 	got := time.Now()

@@ -50,6 +50,7 @@ func WithExtension(value any) Option {
 type Command struct {
 	Op       string // acquire, extend, renew, release, cleanup, inspect, break
 	Verdict  Verdict
+	Answered bool // the server replied, if only with an error
 	Duration time.Duration
 }
 
@@ -63,6 +64,10 @@ func (a *Assembly) OnCommand(fn func(Command)) {
 func (a *Assembly) OnClose(fn func(context.Context) error) {
 	a.client.onClose = append(a.client.onClose, fn)
 }
+
+// Background decorates the context of a command that no caller waits for; see
+// InBackground.
+func (a *Assembly) Background(ctx context.Context) context.Context { return a.client.background(ctx) }
 
 // InBackground has fn decorate the context of commands that no caller waits for
 // (renewals, clean-up), so that an instrumented redis client can be told not to

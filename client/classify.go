@@ -33,6 +33,13 @@ func errorCode(text string) string {
 	return code
 }
 
+// VerdictOf says what an error of the redis client, or nil, tells about the server:
+// for those who run commands of their own, such as a probe.
+func VerdictOf(err error) Verdict {
+	v, _ := classify(err)
+	return v
+}
+
 // classify turns the error of a command into ErrUnavailable or ErrRefused with
 // its reason, and into a verdict on the server.
 func classify(err error) (Verdict, error) {

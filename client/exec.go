@@ -17,7 +17,7 @@ const (
 	maxStuck = 256
 	// settleGrace is how long a command that met its bound is given to say itself
 	// why: waiting for a connection of an exhausted pool is no fault of the server.
-	settleGrace = 5 * time.Millisecond
+	settleGrace = 20 * time.Millisecond
 )
 
 var (
@@ -139,7 +139,7 @@ func (r *run) bound(ctx context.Context) error {
 		return r.judge(raw)
 	case <-grace.C:
 		r.abandon()
-		r.vote(Faulty)
+		r.vote(Faulty, false)
 		return fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 	}
 }
@@ -151,12 +151,13 @@ func (r *run) judge(raw error) error {
 		raw = redis.ErrPoolTimeout
 	}
 	v, err := classify(raw)
-	r.vote(v)
+	var reply redis.Error
+	r.vote(v, raw == nil || errors.As(raw, &reply))
 	return err
 }
 
-func (r *run) vote(v Verdict) {
-	end := Command{Op: r.op, Verdict: v, Duration: time.Since(r.start)}
+func (r *run) vote(v Verdict, answered bool) {
+	end := Command{Op: r.op, Verdict: v, Answered: answered, Duration: time.Since(r.start)}
 	for _, fn := range r.x.onEnd {
 		fn(end)
 	}

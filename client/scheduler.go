@@ -10,6 +10,9 @@ import (
 // leases are held: the timers of a machine that slept are late by that sleep.
 const clockCheck = time.Second
 
+// maxEarly is by how much a renewal may come too early.
+const maxEarly = 250 * time.Millisecond
+
 // scheduler watches over all leases of a Client with one goroutine, which lives
 // while there are any: their deadlines, their maximum holds, and when each is due
 // for renewal. It never waits for Redis; see renewer.
@@ -175,11 +178,15 @@ func (s *scheduler) run() {
 func (s *scheduler) collect(now time.Time) (due []*hold, wait time.Duration, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.holds) > 0 && !s.holds[0].due.After(now) {
+	renewals := false
+	for len(s.holds) > 0 {
 		h := s.holds[0]
+		if h.due.After(now) && !(renewals && h.due.Equal(h.renewAt) && h.due.Sub(now) <= s.early(h)) {
+			break
+		}
 		due = append(due, h)
 		if s.renewable(h, now) {
-			h.renewing = true
+			renewals, h.renewing = true, true
 			s.renewer.enqueue(h)
 			h.due = s.dueAt(h)
 		} else {
@@ -196,6 +203,14 @@ func (s *scheduler) collect(now time.Time) (due []*hold, wait time.Duration, mor
 	}
 	s.wakeAt = s.holds[0].due
 	return due, s.wakeAt.Sub(now), true
+}
+
+// early is by how much h may be renewed too early, for company: where one lease is
+// due the next ones go with it.
+func (s *scheduler) early(h *hold) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return min(h.interval()/10, maxEarly)
 }
 
 // renewable tells whether h, which is due, is due for renewal and nothing else.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net"
 	"testing"
 	"testing/synctest"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/holdfast-go/holdfast/client"
+	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -24,17 +24,9 @@ type world struct {
 func simulate(t *testing.T, fn func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		m := miniredis.NewMiniRedis()
-		m.ClockTTL(true)
-		rdb := redis.NewClient(&redis.Options{
-			Addr:   "127.0.0.1:1",
-			Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
-		})
-		w := &world{t, m, rdb, t.Context()}
-		defer func() {
-			_ = rdb.Close()
-			m.Close()
-		}()
+		sim := redistest.NewSim(t)
+		rdb := sim.Client()
+		w := &world{t, sim.Miniredis(), rdb, t.Context()}
 		rdb.Ping(w.ctx) // miniredis counts no commands before the first connection
 		fn(w)
 	})

@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -33,27 +32,26 @@ type Breaker struct {
 	last  atomic.Pointer[outage] // the present one, or the one before; nil if there was none
 	trip  gobreaker.Counts       // why cb is about to open; under cb's mutex
 
-	queued atomic.Int32 // len(queue)
-	mu     sync.Mutex   // may be taken under cb's mutex, and cb's never under it
-	since  time.Time
-	total  time.Duration // of the outages that are over
-	queue  []*transition
-	busy   bool // somebody delivers the queue
-	fns    []func(from, to State)
+	mu    sync.Mutex // may be taken under cb's mutex, and cb's never under it
+	since time.Time
+	total time.Duration // of the outages that are over
 
-	ctx    context.Context // ended by Close
-	cancel context.CancelFunc
-	rdb    redis.UniversalClient // nil before Attach
-	key    string
-	stuck  atomic.Bool // a probe is inside the redis client
-	work   sync.WaitGroup
+	// Transitions that are to be told of, also under mu.
+	queued     atomic.Int32 // len(queue)
+	queue      []*transition
+	delivering bool
+	fns        []func(from, to State)
+
+	// The prober's. rdb is nil before Attach, ctx ends with Close.
+	rdb redis.UniversalClient
+	key string
+	// background decorates the context of a probe; see client.Assembly.
+	background func(context.Context) context.Context
+	ctx        context.Context
+	cancel     context.CancelFunc
+	stuck      atomic.Bool // a probe is inside the redis client
+	work       sync.WaitGroup
 }
-
-// How a command ended, in the form in which gobreaker asks for it. A success is nil.
-var (
-	errFailed   = errors.New("failed")
-	errNoMatter = errors.New("does not matter")
-)
 
 // NewBreaker returns a closed Breaker. It fails with client.ErrInvalid.
 func NewBreaker(cfg BreakerConfig) (*Breaker, error) {
@@ -71,7 +69,7 @@ func NewBreaker(cfg BreakerConfig) (*Breaker, error) {
 		Timeout:       cfg.OpenTimeout,
 		ReadyToTrip:   b.trips,
 		OnStateChange: b.changed,
-		IsExcluded:    func(err error) bool { return err == errNoMatter },
+		IsExcluded:    func(err error) bool { return err == errExcluded },
 	})
 	return b, nil
 }
@@ -95,93 +93,13 @@ func (b *Breaker) Attach(a *client.Assembly) error {
 	if b.rdb != nil {
 		return invalid("breaker %q is attached to a client already", b.cfg.Name)
 	}
-	b.rdb, b.key = a.Redis, probeKey(a.Prefix)
+	b.rdb, b.key, b.background = a.Redis, probeKey(a.Prefix), a.Background
 	a.OnCommand(b.observe)
 	a.OnClose(b.Close)
 	if o := b.outage(); o != nil {
 		b.startProber(o)
 	}
 	return nil
-}
-
-// Middleware returns the layer that asks b before each attempt. One that is refused
-// fails at once with an *OpenError; see client.Call.ShortCircuited.
-func (b *Breaker) Middleware() client.Middleware {
-	return func(next client.Handler) client.Handler {
-		return func(ctx context.Context, req client.Request) (*client.Lease, error) {
-			done, err := b.allow()
-			if err != nil {
-				req.Call().ShortCircuited()
-				return nil, &client.Error{Op: "acquire", Key: req.Key, Err: b.last.Load().refusal}
-			}
-			req, finish := req.WithSettlement(func(v client.Verdict) { b.settle(done, v) })
-			defer finish()
-			lease, err := next(ctx, req)
-			if isReply(err) {
-				b.answered()
-			}
-			return lease, err
-		}
-	}
-}
-
-// allow admits one command, whose end has to be settled. Where it fails there is
-// or was an outage.
-func (b *Breaker) allow() (done func(error), err error) {
-	done, err = b.cb.Allow()
-	b.deliver()
-	return done, err
-}
-
-// settle votes with the end of a command that was admitted.
-func (b *Breaker) settle(done func(error), v client.Verdict) {
-	switch v {
-	case client.Healthy:
-		b.answered()
-		done(nil)
-	case client.Faulty:
-		done(errFailed)
-	default:
-		done(errNoMatter)
-	}
-	b.deliver()
-}
-
-// vote counts a command that needed no admission.
-func (b *Breaker) vote(v client.Verdict) {
-	if done, err := b.allow(); err == nil {
-		b.settle(done, v)
-	}
-}
-
-// observe takes the end of a command that the layer has not seen: a renewal, a
-// release, a clean-up. They help to open the breaker. To close it is for attempts
-// on trial and for probes, which write: a renewal passes on a server that is out
-// of memory, and an old command that fails late says nothing of the server as it
-// is now. A read that passed does not count at all, a replica serves it too.
-func (b *Breaker) observe(c client.Command) {
-	if c.Verdict == client.Healthy {
-		b.answered()
-	}
-	if c.Op == "acquire" || c.Verdict == client.Neutral || b.State() != Closed ||
-		c.Op == "inspect" && c.Verdict == client.Healthy {
-		return
-	}
-	b.vote(c.Verdict)
-}
-
-// outage is the one that goes on, nil while b is closed.
-func (b *Breaker) outage() *outage {
-	if o := b.last.Load(); o != nil && !o.isOver() {
-		return o
-	}
-	return nil
-}
-
-func (b *Breaker) answered() {
-	if o := b.outage(); o != nil {
-		o.answered()
-	}
 }
 
 // Close ends the prober and waits, as long as ctx allows, for a probe that Redis

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/client"
@@ -59,7 +58,7 @@ func (b *Breaker) probe() client.Verdict {
 	if !b.stuck.CompareAndSwap(false, true) {
 		return client.Faulty
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, b.cfg.ProbeTimeout)
+	ctx, cancel := context.WithTimeout(b.background(b.ctx), b.cfg.ProbeTimeout)
 	verdict := make(chan client.Verdict, 1)
 	b.work.Go(func() {
 		defer b.stuck.Store(false)
@@ -89,31 +88,16 @@ func (b *Breaker) scratch(ctx context.Context) (err error) {
 	return b.rdb.Set(ctx, b.key, 1, probeLife).Err()
 }
 
-// unable are the codes with which a server says that it cannot write at present.
-var unable = map[string]bool{
-	"LOADING": true, "READONLY": true, "CLUSTERDOWN": true, "MASTERDOWN": true,
-	"TRYAGAIN": true, "BUSY": true, "NOREPLICAS": true, "MISCONF": true, "OOM": true,
-	"MOVED": true, "ASK": true, "UNKILLABLE": true, "NOQUORUM": true, "FAILOVER": true,
-}
-
-// judge says what the end of a probe tells. Any other refusal than those of unable
-// (NOPERM on the scratch key, a renamed SET, NOAUTH) comes from a server that works:
+// judge says what the end of a probe tells. A refusal that is no fault of the server
+// (NOPERM on the scratch key, a renamed SET, NOAUTH) comes from one that works:
 // whether it refuses locks as well is for the attempts to find out, by an error
 // that says so.
 func judge(err error) client.Verdict {
-	switch {
-	case err == nil:
+	v := client.VerdictOf(err)
+	if v == client.Neutral && isReply(err) {
 		return client.Healthy
-	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, redis.ErrClosed):
-		return client.Neutral
-	case !isReply(err):
-		return client.Faulty
 	}
-	code, _, _ := strings.Cut(err.Error(), " ")
-	if unable[code] || redis.IsMaxClientsError(err) {
-		return client.Faulty
-	}
-	return client.Healthy
+	return v
 }
 
 // isReply tells whether err holds an error that the server sent.

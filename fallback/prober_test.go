@@ -25,6 +25,9 @@ func TestProberClosesIdleBreaker(t *testing.T) {
 				r.trip()
 				time.Sleep(time.Minute)
 				r.wantState(Open)
+				if n := len(r.logs.with("circuit breaker")); n != 1 {
+					t.Errorf("%d transitions while Redis was down", n)
+				}
 				r.up()
 				// Each success is one probe, and a probe comes every 0.8 to 1.2 s.
 				time.Sleep(time.Duration(trials)*1200*time.Millisecond + 600*time.Millisecond)
@@ -103,29 +106,37 @@ func TestProbeReplies(t *testing.T) {
 	}
 }
 
-// With several trials to go a probe that fails ends the half-open state: nobody
-// else may come to do it.
+// With several trials to go a probe that fails or hangs ends the half-open state:
+// nobody else may come to do it.
 func TestProbeFailsHalfOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := newSim(t, setup{breaker: BreakerConfig{HalfOpenRequests: 3}})
-		halfOpen := make(chan struct{}, 1)
-		r.b.OnTransition(func(_, to State) {
-			if to == HalfOpen {
-				select {
-				case halfOpen <- struct{}{}:
-				default:
-				}
-			}
+	for name, fails := range map[string]func(*rig, *hangs){
+		"refused": func(r *rig, h *hangs) { r.down() },
+		"hangs":   func(r *rig, h *hangs) { h.on.Store(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := newSim(t, setup{breaker: BreakerConfig{HalfOpenRequests: 3}})
+				h := &hangs{release: make(chan struct{})}
+				r.rdb.AddHook(h)
+				halfOpen := make(chan struct{}, 9)
+				r.b.OnTransition(func(_, to State) {
+					if to == HalfOpen {
+						halfOpen <- struct{}{}
+					}
+				})
+				r.trip()
+				<-halfOpen
+				fails(r, h)
+				time.Sleep(1200*time.Millisecond + DefaultProbeTimeout + time.Millisecond)
+				r.wantState(Open)
+				r.up()
+				h.on.Store(false)
+				close(h.release)
+				time.Sleep(DefaultOpenTimeout + 5*time.Second)
+				r.wantState(Closed)
+			})
 		})
-		r.trip()
-		<-halfOpen
-		r.down()
-		time.Sleep(2 * time.Second)
-		r.wantState(Open)
-		r.up()
-		time.Sleep(DefaultOpenTimeout + 5*time.Second)
-		r.wantState(Closed)
-	})
+	}
 }
 
 // hangs is a hook that keeps SET from coming back while on, whatever its context.

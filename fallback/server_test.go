@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/client"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/redis/go-redis/v9"
 )
 
 // fast is a breaker for real servers: its times are short, its rules the default.
@@ -229,7 +230,8 @@ func TestServerCycles(t *testing.T) {
 	config.Window = time.Second // in that of the default successes would outnumber failures to the end
 	config.Logger = slog.New(slog.DiscardHandler)
 	r := newRig(t, redistest.NewProxy(t, s.Addr()), setup{breaker: config,
-		options: []client.Option{client.WithCommandTimeout(300 * time.Millisecond)}})
+		options: []client.Option{client.WithCommandTimeout(300 * time.Millisecond)},
+		redis:   func(o *redis.Options) { o.PoolSize = 300 }}) // a pool that is exhausted tells nothing
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for i := range callers {

@@ -54,15 +54,15 @@ func (b *Breaker) deliver() {
 }
 
 // next takes the first transition off the queue for the goroutine that delivers;
-// delivering says that the caller is that one already.
-func (b *Breaker) next(delivering bool) (*transition, []func(from, to State)) {
+// mine says that the caller is that one already.
+func (b *Breaker) next(mine bool) (*transition, []func(from, to State)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.busy && !delivering {
+	if b.delivering && !mine {
 		return nil, nil
 	}
-	b.busy = len(b.queue) > 0
-	if !b.busy {
+	b.delivering = len(b.queue) > 0
+	if !b.delivering {
 		b.queue = nil
 		return nil, nil
 	}

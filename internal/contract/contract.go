@@ -92,6 +92,7 @@ var contracts = []struct {
 	{name: "Limits/max hold", check: maxHold},
 	{name: "Limits/max hold leaves the key to Release", check: maxHoldThenRelease},
 	{name: "Limits/min hold", check: minHold},
+	{name: "Limits/min hold is covered by the lease", check: minHoldCovers},
 	{name: "Limits/min hold that has passed", check: minHoldPassed},
 
 	{name: "Reentry/nests and counts", check: reentryCounts},

@@ -63,6 +63,18 @@ func minHold(w *world) {
 	w.release(next)
 }
 
+// minHoldCovers: the lease lasts for its minimum, even if its TTL is shorter and
+// nobody renews or releases it.
+func minHoldCovers(w *world) {
+	a, b := w.client(), w.client()
+	l := w.take(a, "k", client.WithMinHold(3*w.ttl), client.WithoutRenewal())
+	w.sleep(1.5)
+	w.live(l)
+	w.refused(b, "k")
+	w.turnOf(b, "k")
+	w.ended(l, client.ErrLost)
+}
+
 func minHoldPassed(w *world) {
 	a, b := w.client(), w.client()
 	l := w.take(a, "k", client.WithTTL(100*w.ttl), client.WithMinHold(w.ttl/5))

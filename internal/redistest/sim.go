@@ -83,7 +83,11 @@ func (s *Sim) dial() (net.Conn, error) {
 	if s.closed {
 		return nil, errSimClosed
 	}
-	return s.m.Dial()
+	c, err := s.m.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return newBuffered(c), nil
 }
 
 // Miniredis returns the simulation itself, to look into or to make it fail

@@ -1,0 +1,36 @@
+package fallback
+
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast/client"
+)
+
+// Middleware returns the layer that asks b before each attempt. One that is refused
+// fails at once with an *OpenError; see client.Call.ShortCircuited.
+func (b *Breaker) Middleware() client.Middleware {
+	return func(next client.Handler) client.Handler {
+		return func(ctx context.Context, req client.Request) (*client.Lease, error) {
+			done, err := b.allow()
+			if err != nil {
+				req.Call().ShortCircuited()
+				return nil, &client.Error{Op: "acquire", Key: req.Key, Err: b.last.Load().refusal}
+			}
+			req, finish := req.WithSettlement(func(v client.Verdict) { b.settle(done, v) })
+			defer finish()
+			lease, err := next(ctx, req)
+			if isReply(err) {
+				b.answered()
+			}
+			return lease, err
+		}
+	}
+}
+
+// allow admits one command, whose end has to be settled. Where it fails there is
+// or was an outage.
+func (b *Breaker) allow() (done func(error), err error) {
+	done, err = b.cb.Allow()
+	b.deliver()
+	return done, err
+}
