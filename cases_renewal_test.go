@@ -148,13 +148,22 @@ func TestC039ASilentPartition(t *testing.T) {
 	l := s.acquire(a, "k")
 	renewed := make(chan struct{}, 100)
 	l.Observe(func(e holdfast.Event) {
+		t.Log(time.Now(), e.Kind, e.Duration, e.Err)
 		if e.Kind == client.EventRenewed {
 			renewed <- struct{}{}
 		}
 	})
-	s.proxy.Delay(100 * time.Millisecond) // it counts from before a renewal was sent
-	<-renewed
-	<-renewed
+	renewal := func() {
+		select {
+		case <-renewed:
+		case <-l.Context().Done():
+			t.Fatalf("lost too early: %v", context.Cause(l.Context()))
+		}
+	}
+	renewal()                            // the connection for pipelines is made, the script known
+	s.proxy.Delay(50 * time.Millisecond) // it counts from before a renewal was sent
+	renewal()
+	renewal()
 	s.proxy.Cut()
 	next := s.acquire(b, "k")
 	got := time.Now()
