@@ -141,7 +141,7 @@ func (j *janitor) try(batch []*removal) []*removal {
 	}
 	var again []*removal
 	got := make(chan []reply, 1)
-	c.pipeline(opCleanup, c.commandTimeout, evals, func(replies []reply) { got <- replies })
+	c.pipeline(opCleanup, c.commandTimeout, evals, func(replies []reply) { got <- replies }, nil)
 	for i, reply := range <-got {
 		s, err := reply.standing()
 		switch r := live[i]; {

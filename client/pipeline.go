@@ -17,23 +17,25 @@ func (r reply) standing() (standing, error) {
 }
 
 // pipeline runs evals in the background as one command, for at most bound, and
-// calls end with a reply for each; where the bound passed all have its error.
-func (c *Client) pipeline(op string, bound time.Duration, evals []eval, end func([]reply)) {
-	var out atomic.Pointer[[]reply] // the command may outlive its bound
+// calls end with a reply for each; where the bound passed all have its error. The
+// command may outlive its bound: late, if there is one, gets what comes then.
+func (c *Client) pipeline(op string, bound time.Duration, evals []eval, end, late func([]reply)) {
+	var out atomic.Pointer[[]reply]
 	c.exec.start(c.background(context.Background()), command{op: op, bound: bound, fn: func(ctx context.Context) error {
 		replies := runAll(ctx, c.store.rdb, evals)
-		out.Store(&replies)
+		if !out.CompareAndSwap(nil, &replies) && late != nil {
+			late(replies)
+		}
 		return common(replies)
 	}}, func(err error) {
-		replies := out.Load()
-		if replies == nil {
-			failed := make([]reply, len(evals))
-			for i := range failed {
-				failed[i].err = err
-			}
-			replies = &failed
+		replies := make([]reply, len(evals))
+		for i := range replies {
+			replies[i].err = err
 		}
-		end(*replies)
+		if !out.CompareAndSwap(nil, &replies) {
+			replies = *out.Load()
+		}
+		end(replies)
 	})
 }
 

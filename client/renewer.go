@@ -125,6 +125,12 @@ func (r *renewer) send(batch []*hold, bound time.Duration) {
 		r.flying--
 		r.mu.Unlock()
 		r.flush()
+	}, func(replies []reply) {
+		for i, reply := range replies {
+			if s, err := reply.standing(); err == nil {
+				batch[i].answered(sent, ttls[i], s, false)
+			}
+		}
 	})
 }
 
