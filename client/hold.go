@@ -140,6 +140,12 @@ func (h *hold) straggles() {
 	h.straggler = true
 }
 
+func (h *hold) live() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.phase == phaseLive
+}
+
 // expire ends a hold whose deadline has passed, or whose parent context has ended.
 func (h *hold) expire() {
 	now := time.Now()

@@ -11,8 +11,17 @@ type leaseContext struct {
 }
 
 func (c *leaseContext) Err() error {
-	c.hold.expire()
+	c.settle()
 	return c.Context.Err()
+}
+
+// settle ends a hold that is due for it. Where another goroutine has just ended it,
+// that one ends the context next: nobody is told anything before.
+func (c *leaseContext) settle() {
+	c.hold.expire()
+	if !c.hold.live() {
+		<-c.Context.Done()
+	}
 }
 
 // nesting is the key under which a lease's context holds the lease for Reentrant.
@@ -30,7 +39,7 @@ func (c *leaseContext) Value(key any) any {
 			return c.hold
 		}
 	} else {
-		c.hold.expire()
+		c.settle()
 	}
 	return c.Context.Value(key)
 }
