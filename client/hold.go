@@ -28,6 +28,10 @@ type hold struct {
 	detach    func() bool // stops watching the parent
 	observers observers
 
+	// ending is held from the end of the hold until its event is queued, so that a
+	// Release of a hold that has just ended delivers that before it returns.
+	ending sync.Mutex
+
 	mu        sync.Mutex
 	handles   int
 	ttl       time.Duration // of later renewals
@@ -192,6 +196,8 @@ func (h *hold) end(reason EndReason, loss LossReason, cause error) bool {
 // conclude ends a live hold: its context first, then, for those who observe it,
 // the hold. Its caller sees to the delivery.
 func (h *hold) conclude(reason EndReason, loss LossReason, cause error) bool {
+	h.ending.Lock()
+	defer h.ending.Unlock()
 	h.mu.Lock()
 	if h.phase != phaseLive {
 		h.mu.Unlock()

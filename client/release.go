@@ -28,14 +28,22 @@ func (h *hold) leave(ctx context.Context) error {
 	case h.reason == EndLost || h.reason == EndExpired || h.reason == EndConflict || h.deadline.passed(time.Now()):
 		reason := h.reason
 		h.mu.Unlock()
+		h.awaitEnd()
 		return fmt.Errorf("%w: the lease had ended (%s)", ErrNotHeld, reason)
 	}
 	last := h.handles == 0
 	h.mu.Unlock()
+	h.awaitEnd()
 	if !last {
 		return nil
 	}
 	return h.free(ctx)
+}
+
+// awaitEnd returns when whoever has ended the hold has queued the event.
+func (h *hold) awaitEnd() {
+	h.ending.Lock()
+	defer h.ending.Unlock()
 }
 
 // free gives the lock back: where it was granted, whatever has become of the
