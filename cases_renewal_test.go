@@ -148,7 +148,6 @@ func TestC039ASilentPartition(t *testing.T) {
 	l := s.acquire(a, "k")
 	renewed := make(chan struct{}, 100)
 	l.Observe(func(e holdfast.Event) {
-		t.Log(time.Now(), e.Kind, e.Duration, e.Err)
 		if e.Kind == client.EventRenewed {
 			renewed <- struct{}{}
 		}
