@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast"
 )
 
@@ -155,4 +157,92 @@ func TestC122NoReleaseHangs(t *testing.T) {
 		})
 		wg.Wait()
 	}
+}
+
+// C021: the acquire timed out here and was granted there. The grant is taken back,
+// long before its TTL.
+func TestC021AnUnseenGrantIsTakenBack(t *testing.T) {
+	s := newSite(t)
+	a, b := s.proxied(), s.process()
+	s.release(s.acquire(a, "warm"))
+	s.proxy.HoldReplies()
+	ctx, cancel := context.WithTimeout(s.ctx, 500*time.Millisecond)
+	defer cancel()
+	_, err := a.Acquire(ctx, "k", holdfast.WithTTL(10*time.Minute))
+	s.only(err, holdfast.ErrUnavailable)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the context's error is not to be seen: %v", err)
+	}
+	s.proxy.ReleaseReplies()
+	s.within(soon, "the acquire by another", func() { s.release(s.acquire(b, "k")) })
+}
+
+// C024: with one server, two failures in a row are retried while time remains.
+func TestC024InfrastructureErrorsAreRetried(t *testing.T) {
+	s := newSite(t)
+	c := s.client(s.proxy.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }))
+	s.proxy.DropReplies(2)
+	s.release(s.acquire(c, "k"))
+	if n := s.proxy.Stats().Dropped; n != 2 {
+		t.Errorf("%d replies were lost", n)
+	}
+}
+
+// C030: the fence rises with every grant, over several processes, releases and
+// expiries, and stays over Extend and re-entry.
+func TestC030FencesRise(t *testing.T) {
+	s := newSite(t)
+	var mu sync.Mutex
+	var last uint64
+	granted := func(l *holdfast.Lease) (fence uint64) {
+		mu.Lock()
+		defer mu.Unlock()
+		fence, ok := l.Fence()
+		if l.Context().Err() != nil {
+			return fence // another may have been granted the lock since
+		}
+		if !ok || fence <= last {
+			t.Errorf("fence %d, %v after %d", fence, ok, last)
+		}
+		last = fence
+		return fence
+	}
+	var work sync.WaitGroup
+	for range 3 {
+		c := s.process(holdfast.Reentrant())
+		work.Go(func() {
+			for i := range 20 {
+				expires := i%10 == 9
+				var opts []holdfast.AcquireOption
+				if expires {
+					opts = append(opts, holdfast.WithTTL(200*time.Millisecond), holdfast.WithoutRenewal())
+				}
+				l, err := c.Acquire(s.ctx, "k", opts...)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				fence := granted(l)
+				if expires {
+					<-l.Context().Done()
+					continue
+				}
+				if err := l.Extend(s.ctx, time.Minute); err != nil {
+					t.Error(err)
+				}
+				inner, err := c.Acquire(l.Context(), "k")
+				if err != nil {
+					t.Error(err)
+				}
+				if again, _ := inner.Fence(); again != fence {
+					t.Errorf("re-entry made the fence %d out of %d", again, fence)
+				}
+				_ = inner.Release(s.ctx)
+				if err := l.Release(s.ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
 }

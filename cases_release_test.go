@@ -184,3 +184,64 @@ func TestC014BothProtocolsSayTheSame(t *testing.T) {
 		s.only(l.Release(s.ctx), holdfast.ErrNotHeld)
 	}
 }
+
+// C004: a release that fails frees the place inside the process all the same.
+func TestC004AFailedReleaseFreesTheGate(t *testing.T) {
+	s := newSite(t)
+	c := s.process()
+	l := s.acquire(c, "k", holdfast.WithTTL(200*time.Millisecond), holdfast.WithoutRenewal())
+	<-time.After(400 * time.Millisecond)
+	s.only(l.Release(s.ctx), holdfast.ErrNotHeld)
+	s.within(soon, "the next acquire", func() { s.release(s.acquire(c, "k")) })
+}
+
+// C010: the handle of an acquire that failed can be used without harm.
+func TestC010TheLeaseOfAFailedAcquire(t *testing.T) {
+	s := newSite(t)
+	held := s.acquire(s.process(), "k")
+	l, err := s.process().TryAcquire(s.ctx, "k")
+	s.only(err, holdfast.ErrNotAcquired)
+	s.only(l.Release(s.ctx), holdfast.ErrNotHeld)
+	s.only(l.Extend(s.ctx, time.Second), holdfast.ErrNotHeld)
+	if l.Token() != "" || l.Key() != "" || l.Context().Err() == nil {
+		t.Error("not the zero values")
+	}
+	s.release(held)
+}
+
+// passHook is a hook that does nothing, as of an instrumentation.
+type passHook struct{}
+
+func (passHook) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (passHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (passHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// C015: whatever bytes there are in an owner or an identity, the release matches.
+func TestC015OddBytes(t *testing.T) {
+	s := newSite(t)
+	rdb := s.srv.Client(t)
+	rdb.AddHook(passHook{})
+	for _, odd := range []string{"\x00\x01\xfe\xff", "ünïcödé ✓", `quotes " and '`, "cr\r\nlf", "blank and \ttab", "{braces}", "%25", "-"} {
+		c := s.client(rdb, holdfast.WithIdentity(odd))
+		l := s.acquire(c, "k", holdfast.WithOwner(odd))
+		again := s.acquire(s.process(), "k", holdfast.WithOwner(odd))
+		if info, err := c.Inspect(s.ctx, "k"); err != nil || info.Holder != odd {
+			t.Errorf("%q was read back as %q, %v", odd, info.Holder, err)
+		}
+		if err := l.Extend(s.ctx, time.Minute); err != nil {
+			t.Errorf("%q: %v", odd, err)
+		}
+		s.release(again)
+		s.release(l)
+		if s.held("k") {
+			t.Errorf("%q: the key is there after the release", odd)
+		}
+	}
+	large := strings.Repeat("o", 4096)
+	_, err := holdfast.New(rdb, holdfast.WithIdentity(large))
+	s.only(err, holdfast.ErrInvalid)
+	_, err = s.process().TryAcquire(s.ctx, "k", holdfast.WithOwner(large))
+	s.only(err, holdfast.ErrInvalid)
+}
