@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -183,11 +184,14 @@ func (s *site) records() (keys []string) {
 	return keys
 }
 
-// extends counts the renewals and Extends among commands, by their two keys.
+// extends counts the renewals and Extends among commands: six keys, a token and a
+// TTL. (A poll has six keys, a token and a fence, which is larger by far, or 0.)
 func extends(commands []redistest.Command) (n int) {
 	for _, c := range commands {
-		if c.Script() && len(c.Args) > 1 && c.Args[1] == "2" {
-			n++
+		if c.Script() && len(c.Args) == 2+6+2 && c.Args[1] == "6" {
+			if ttl, err := strconv.ParseInt(c.Args[9], 10, 64); err == nil && 0 < ttl && ttl < 1e12 {
+				n++
+			}
 		}
 	}
 	return n

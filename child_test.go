@@ -24,7 +24,7 @@ const (
 
 // children are what a child may be there for.
 var children = map[string]func(ctx context.Context, rdb *redis.Client) error{
-	"churn": churn, "hold": hold, "freeze": freeze,
+	"churn": churn, "hold": hold, "freeze": freeze, "take": take,
 }
 
 // beChild is the main function of a child. It ends by SIGTERM, or with its parent,

@@ -129,7 +129,7 @@ func TestAPauseThatIsOverDoesNotHideTheEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 { // both are due, and a select has no order
-		if pause(ctx, 0) {
+		if pause(ctx, 0, nil) {
 			t.Fatal("another attempt would begin after the context had ended")
 		}
 	}

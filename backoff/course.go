@@ -23,36 +23,41 @@ type course struct {
 // stop is what NextBackOff returns, or any negative delay, when a policy is spent.
 const stop = cenkalti.Stop
 
-// after says how long to pause after an attempt that ended with err, or with which
-// error the call ends.
-func (c *course) after(ctx context.Context, req client.Request, err error) (time.Duration, error) {
+// after says how long to pause after an attempt that ended with err, or on what to
+// wait instead, or with which error the call ends.
+func (c *course) after(ctx context.Context, req client.Request, err error) (time.Duration, <-chan struct{}, error) {
 	k := kindOf(err)
 	switch {
 	case k == foreign && says(ctx, err):
-		return 0, client.WaitEnded(ctx, req, c.last)
+		return 0, nil, client.WaitEnded(ctx, req, c.last)
 	case k == foreign, k == final, k == held && !req.Wait:
-		return 0, err
+		return 0, nil, err
 	case says(ctx, err):
-		return 0, err
+		return 0, nil, err
 	case ctx.Err() != nil:
-		return 0, client.WaitEnded(ctx, req, err)
+		return 0, nil, client.WaitEnded(ctx, req, err)
 	}
 	c.last = err
 	var delay time.Duration
 	if k == held {
+		c.retries = nil
+		if call := req.Call(); req.Enqueue && call != nil {
+			if woken := call.Woken(); woken != nil {
+				return 0, woken, nil
+			}
+		}
 		delay = c.poll(err)
 	} else {
 		delay = c.retry(req)
 	}
 	if delay < 0 {
-		return 0, err
+		return 0, nil, err
 	}
-	return max(delay, minDelay), nil
+	return max(delay, minDelay), nil, nil
 }
 
 // poll is the pause before the next look at a lock that is held.
 func (c *course) poll(err error) time.Duration {
-	c.retries = nil
 	if c.polls == nil {
 		c.polls = c.contention.BackOff()
 	}

@@ -9,6 +9,7 @@ type Option func(*settings) error
 
 type settings struct {
 	contention     Policy
+	polling        bool // by that policy, instead of waiting in the queue
 	infrastructure Policy
 	ratio          float64
 	burst          int
@@ -25,13 +26,17 @@ func defaults() settings {
 	}
 }
 
-// WithContention sets the pauses between polls of a lock that is held; a pause
-// ends earlier where the holder's TTL does, and a pause below 1 ms counts as 1 ms.
-// Default Exponential(10ms, 250ms). Where p stops, by a Limit, the wait ends with
-// the holder's client.HeldError.
+// WithContention has those who wait for a lock that is held poll for it, with the
+// pauses of p, instead of queueing in Redis. They come behind all who queue, and in no
+// order among themselves. A pause ends earlier where the holder's TTL does, and a
+// pause below 1 ms counts as 1 ms. Where p stops, by a Limit, the wait ends with the
+// holder's client.HeldError.
+//
+// Default: they queue. One that is refused by a layer of the user's, not by the lock
+// in Redis, polls with Exponential(10ms, 250ms).
 func WithContention(p Policy) Option {
 	return func(s *settings) error {
-		s.contention = p
+		s.contention, s.polling = p, true
 		return p.Err()
 	}
 }

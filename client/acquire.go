@@ -34,11 +34,14 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 		return nil, &Error{Op: opAcquire, Key: key, Err: err}
 	}
 	if o.reentrant {
-		if h, ok := ctx.Value(nesting{c, key, Exclusive}).(*hold); ok {
+		if h, ok := ctx.Value(nesting{c, key, o.mode}).(*hold); ok {
 			if lease, ok := h.nest(ctx, o.minHold); ok {
 				return lease, nil
 			}
 		}
+	}
+	if h, ok := ctx.Value(nesting{c, key, SharedMode}).(*hold); ok && o.mode == Exclusive && h.live() {
+		return nil, &Error{Op: opAcquire, Key: key, Err: errUpgrade}
 	}
 	if !c.begin() {
 		return nil, &Error{Op: opAcquire, Key: key, Err: ErrClosed}
@@ -47,7 +50,7 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 
 	call := &Call{client: c, key: key, opts: o, ctx: ctx, start: time.Now()}
 	req := Request{Key: key, Class: o.class, TTL: o.ttl, Wait: wait, WaitTimeout: o.waitTimeout,
-		MinHold: o.minHold, Owner: o.owner, call: call}
+		MinHold: o.minHold, Mode: o.mode, Slots: o.slots, Owner: o.owner, Barge: o.barge, call: call}
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(c.closing, func() { cancel(context.Cause(c.closing)) })
@@ -72,6 +75,10 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 	delivered = true
 	return lease, nil
 }
+
+// errUpgrade: of two who held the lock shared and wanted it alone, neither would ever
+// get it.
+var errUpgrade = invalid("the caller holds the lock shared: release that lease first, or take it exclusive from the start and Downgrade")
 
 func prepare(ctx context.Context, key string, o *acquireOptions, opts []AcquireOption) error {
 	if err := checkKey(ctx, key); err != nil {
@@ -114,27 +121,35 @@ func (c *Client) begin() bool {
 // hold in Redis all the same is taken out, and its token never gets in again.
 func (c *Client) abandon(call *Call) {
 	call.mu.Lock()
-	token, dirty, lease := call.token, call.dirty, call.lease
+	token, dirty, lease, w := call.token, call.dirty, call.lease, call.waiter
+	lined := call.lined
 	call.mu.Unlock()
+	if w != nil {
+		c.waiters.leave(w)
+	}
 	if lease != nil {
 		h := lease.hold
 		h.end(EndCanceled, "", &Error{Op: opAcquire, Key: h.key, Err: errors.New("the acquire did not return the lease")})
 		dirty = dirty || !h.degraded
 	}
-	if dirty {
-		c.janitor.add(call.removal(token))
+	if dirty || lined {
+		c.janitor.add(call.removal(token, dirty))
 	}
 }
 
-// removal takes out of Redis what a call may hold there.
-func (c *Call) removal(token string) *removal {
-	return &removal{
+// removal takes out of Redis what a call may hold there, its place in the queue
+// too. Where a command of it is unanswered, a tombstone keeps that from coming late.
+func (c *Call) removal(token string, dirty bool) *removal {
+	rm := &removal{
 		key: c.key, id: leaseID{lockKey(c.client.prefix, c.key), token},
-		tombstone: tombstoneLife,
-		until:     time.Now().Add(max(c.opts.ttl, c.opts.minHold) + tombstoneLife),
-		last:      errNotSent,
-		done:      make(chan error, 1),
+		until: time.Now().Add(max(c.opts.ttl, c.opts.minHold) + tombstoneLife),
+		last:  errNotSent,
+		done:  make(chan error, 1),
 	}
+	if dirty {
+		rm.tombstone = tombstoneLife
+	}
+	return rm
 }
 
 // attempt is the core of the pipeline: one run of the acquire script.
@@ -150,9 +165,16 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	if lease != nil {
 		return lease, nil
 	}
-	ttl := max(req.TTL, req.MinHold)
 	sent := time.Now()
-	v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(id, req, traceparent))
+	var w *waiter
+	if req.Enqueue {
+		w = call.enqueue(id, sent)
+		if g, ok := c.handed(w, req, sent); ok {
+			return call.granted(g), nil
+		}
+	}
+	ttl := max(req.TTL, req.MinHold)
+	v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(id, req, traceparent, w))
 	if left {
 		call.unknown()
 		return nil, call.ended(ctx, req)
@@ -163,11 +185,15 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	}
 	switch {
 	case err != nil:
-		if !errors.Is(err, ErrRefused) && !errors.Is(err, errCrowded) {
+		if errors.Is(err, ErrUnavailable) && !errors.Is(err, errCrowded) {
 			call.unknown()
 		}
 	case result.held != nil:
 		call.Blocked(result.held)
+		if w != nil {
+			call.queued(result)
+			c.waiters.stands(w, sent, result)
+		}
 		err = result.held
 	case result.withdrawn:
 		err = fmt.Errorf("%w: the token of this acquire was withdrawn", ErrUnavailable)
@@ -175,11 +201,23 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 		call.unknown()
 		err = fmt.Errorf("%w: the grant came after the TTL of %v had passed: choose a longer one", ErrUnavailable, ttl)
 	default:
-		return call.granted(grant{req: req, fence: result.fence, sent: sent, id: id, noRenewal: call.opts.noRenewal}), nil
+		return call.granted(grant{req: req, fence: result.fence, sent: sent, ttl: ttl, id: id, noRenewal: call.opts.noRenewal}), nil
 	}
 	err = &Error{Op: opAcquire, Key: req.Key, Err: err}
 	call.note(err)
 	return nil, err
+}
+
+// handed makes a grant of a hand-off that a message told of, without a command. A
+// lease whose own TTL must count from its first moment, and one of whose reservation
+// little may be left, has to be confirmed by the script instead.
+func (c *Client) handed(w *waiter, req Request, now time.Time) (grant, bool) {
+	h, ok := c.waiters.handed(w)
+	if !ok || req.call.opts.noRenewal || req.MinHold > 0 || req.TTL < reservation || now.Sub(h.since) > reservation/2 {
+		return grant{}, false
+	}
+	c.store.saw(h.fence)
+	return grant{req: req, fence: h.fence, sent: h.since, ttl: reservation, id: w.lease, reserved: true}, true
 }
 
 // check guards the script from a layer that edited its request badly.
@@ -187,5 +225,5 @@ func (r Request) check() error {
 	if r.MaxTTL > 0 && (r.TTL > r.MaxTTL || r.MinHold > r.MaxTTL) {
 		return invalid("TTL %v and minimum hold %v must be at most the %v that class %q allows", r.TTL, r.MinHold, r.MaxTTL, r.Class)
 	}
-	return errors.Join(checkTTL("TTL", r.TTL), checkRenewal(r.TTL, r.call.opts.renewInterval))
+	return errors.Join(checkTTL("TTL", r.TTL), checkRenewal(r.TTL, r.call.opts.renewInterval), checkMode(r.Mode, r.Slots, r.Owner, r.MinHold))
 }

@@ -28,6 +28,12 @@ type Call struct {
 	last            error // how the last attempt ended, as far as known
 	dirty           bool  // an attempt was sent and its outcome is not known
 	lease           *Lease
+
+	waiter   *waiter // its place in the queue in Redis, once it asked for one
+	lined    bool    // it got one
+	ticket   string  // which one, or the one that it inherited
+	position int
+	wake     WakeSource
 }
 
 // begin starts an attempt. It returns the identity under which to ask, one for the
@@ -40,7 +46,7 @@ func (c *Call) begin() (id leaseID, traceparent string, live *Lease) {
 		if c.lease.hold.standing() == nil {
 			return leaseID{}, "", c.lease
 		}
-		c.lease, c.token = nil, "" // released by a layer: what comes next is another lease
+		c.lease, c.token, c.ticket = nil, "", "" // released by a layer: what comes next is another lease
 	}
 	if c.token == "" {
 		c.token = newToken()
@@ -55,6 +61,10 @@ func (c *Call) granted(g grant) *Lease {
 	if c.lease == nil || c.lease.hold.standing() != nil {
 		g.straggler = c.dirty
 		c.lease = c.client.newLease(g)
+	}
+	if c.waiter != nil {
+		c.wake = c.client.waiters.leave(c.waiter)
+		c.waiter, c.lined = nil, false
 	}
 	c.last = nil
 	return c.lease
@@ -77,7 +87,7 @@ func (c *Call) unknown() {
 		return
 	}
 	if c.lease.hold.straggles(); c.lease.hold.standing() != nil {
-		c.client.janitor.add(c.removal(c.token))
+		c.client.janitor.add(c.removal(c.token, true))
 	}
 }
 
@@ -119,6 +129,16 @@ func (c *Call) Blocked(h *HeldError) {
 		c.firstHeld = h
 	}
 	c.held = h
+}
+
+// Waited notes that the call waited inside this process for one who had the lock,
+// and may now go on: what is known of the lock until an attempt has learnt more.
+func (c *Call) Waited() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		c.last = &HeldError{Local: true}
+	}
 }
 
 // ShortCircuited counts an attempt that an open breaker refused.

@@ -57,10 +57,18 @@ func classify(err error) (Verdict, error) {
 		return Neutral, fmt.Errorf("%w: the redis client was closed: %w", ErrUnavailable, err)
 	case errors.Is(err, errHookPanic):
 		return Neutral, fmt.Errorf("%w: %w", ErrRefused, err)
+	case errors.Is(err, ErrInvalid):
+		return Neutral, err
 	case errors.As(err, &answer):
 		code := errorCode(err.Error())
 		if text, _, echo := strings.Cut(err.Error(), ", with args beginning"); echo {
 			err = errors.New(text) // the arguments name the token
+		}
+		switch code {
+		case "UPGRADE":
+			return Healthy, errUpgrade
+		case "INVALID":
+			return Healthy, invalid("%s", strings.TrimPrefix(err.Error(), "INVALID "))
 		}
 		if serverStates[code] || strings.Contains(err.Error(), "max number of clients") {
 			return Faulty, fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -31,6 +31,7 @@ type Client struct {
 	exec       executor
 	scheduler  *scheduler
 	janitor    janitor
+	waiters    *waiters
 	dispatcher dispatcher
 
 	closing context.Context // ended, with ErrClosed, when Close begins
@@ -96,9 +97,11 @@ func build(rdb redis.UniversalClient, opts []Option) (*Client, error) {
 		ending:         make(chan struct{}),
 	}
 	c.store.rdb, c.store.prefix, c.store.holder = rdb, cfg.prefix, holder
+	c.store.channel = cfg.prefix + "wake:" + newToken()
 	c.exec.rdb, c.exec.poolSize = rdb, poolSize(rdb)
 	c.scheduler = newScheduler(c)
 	c.janitor.client = c
+	c.waiters = newWaiters(c)
 	c.closing, c.close = context.WithCancelCause(context.Background())
 	c.layers = cfg.layers
 	if cfg.assemble != nil {

@@ -54,6 +54,7 @@ func (c *Client) shutDown(ctx context.Context) error {
 	errs = append(errs, waitFor(ctx, 3*c.commandTimeout,
 		"releases or clean-up were not confirmed; those keys go by their TTL", &c.janitor.work))
 	close(c.stopped)
+	c.waiters.subscription.stop()
 	for i := len(c.onClose) - 1; i >= 0; i-- {
 		if err := c.onClose[i](ctx); err != nil {
 			errs = append(errs, err)
@@ -62,7 +63,7 @@ func (c *Client) shutDown(ctx context.Context) error {
 	// What is left ends by itself, at the latest with the bound of its command or
 	// the redis client's own time-out.
 	errs = append(errs, waitFor(ctx, stuckGrace, "commands that Redis has not answered are still under way",
-		&c.janitor.work, &c.scheduler.work, &c.scheduler.renewer.work, &c.dispatcher.work, &c.exec.running))
+		&c.janitor.work, &c.waiters.work, &c.waiters.subscription.work, &c.scheduler.work, &c.scheduler.renewer.work, &c.dispatcher.work, &c.exec.running))
 	return errors.Join(errs...)
 }
 

@@ -62,6 +62,7 @@ type HeldError struct {
 	Since       time.Time     // when it was granted, by the server's clock; zero if unknown
 	TTL         time.Duration // left on the key when Redis was asked; 0 if unknown
 	Traceparent string        // of the holder's acquire span, unchecked; empty if none
+	Position    int           // place in the queue of the lock in Redis, from 1; 0 for one that does not queue
 }
 
 func (e *HeldError) Error() string {

@@ -19,6 +19,8 @@ const (
 	// EventEnded: the lease is over. It comes once. Nothing follows but an
 	// EventReleased, where the Release came after a cancel or a maximum hold.
 	EventEnded
+	// EventDowngraded: an exclusive lease is shared from now on; see Lease.Downgrade.
+	EventDowngraded
 )
 
 // EndReason says why a lease ended.

@@ -12,7 +12,6 @@ import (
 type hold struct {
 	client        *Client
 	key, class    string
-	mode          Mode
 	owner         string
 	id            leaseID
 	fence         uint64
@@ -33,6 +32,7 @@ type hold struct {
 	ending sync.Mutex
 
 	mu        sync.Mutex
+	mode      Mode
 	handles   int
 	ttl       time.Duration // of later renewals
 	deadline  deadline
@@ -63,9 +63,11 @@ const (
 type grant struct {
 	req       Request
 	fence     uint64
-	sent      time.Time
+	sent      time.Time     // before the command that was granted, or no later than the hand-off
+	ttl       time.Duration // from then on, until the first renewal
 	id        leaseID
 	degraded  bool
+	reserved  bool // handed over: ttl is not its own
 	noRenewal bool
 	straggler bool
 }
@@ -74,23 +76,26 @@ type grant struct {
 // the scheduler's eyes.
 func (c *Client) newLease(g grant) *Lease {
 	call := g.req.call
-	ttl := max(g.req.TTL, g.req.MinHold)
 	h := &hold{
 		client: c, key: g.req.Key, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
 		id: g.id, fence: g.fence, degraded: g.degraded,
 		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL, straggler: g.straggler,
 		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,
-		handles: 1, ttl: g.req.TTL, deadline: deadlineAt(g.sent, ttl), lastKey: g.sent.Add(ttl), index: -1,
+		handles: 1, ttl: g.req.TTL, deadline: deadlineAt(g.sent, g.ttl), lastKey: g.sent.Add(g.ttl), index: -1,
 	}
 	if d := call.opts.maxHold; d > 0 {
 		h.maxHoldAt = h.granted.Add(d)
 	}
 	if g.degraded {
-		h.deadline = localDeadline(g.sent, ttl)
+		h.deadline = localDeadline(g.sent, g.ttl)
 	}
 	inner, cancel := context.WithCancelCause(call.ctx)
 	h.ctx, h.cancel = &leaseContext{inner, h}, cancel
 	h.renewAt = g.sent.Add(h.interval())
+	if g.reserved {
+		h.lastKey = h.granted.Add(g.ttl)
+		h.renewAt = h.granted.Add(min(h.deadline.left(h.granted)/3, h.interval()))
+	}
 	lease := &Lease{hold: h, ctx: h.ctx, done: make(chan struct{})}
 	h.observers.lease = lease
 	h.observers.log = c.logger
@@ -142,6 +147,12 @@ func (h *hold) straggles() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.straggler = true
+}
+
+func (h *hold) modeNow() Mode {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mode
 }
 
 func (h *hold) live() bool {

@@ -14,9 +14,19 @@ var keyEncoder = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 // hash tag puts them into one slot of a Cluster.
 func lockKey(prefix, key string) string { return prefix + "{" + keyEncoder.Replace(key) + "}" }
 
-func fenceKey(lock string) string            { return lock + ":fence" }
-func ownersKey(lock string) string           { return lock + ":owners" }
-func tombstoneKey(lock, token string) string { return lock + ":withdrawn:" + token }
+// lockKeys appends the keys of a lock, as the scripts expect them.
+func lockKeys(keys []string, lock string) []string {
+	return append(keys, lock, lock+":fence", lock+":members", lock+":info", lock+":queue", lock+":waiters")
+}
+
+const keysPerLock = 6
+
+// keysWithTombstone are the keys of a lock and that of the token's tombstone.
+func (id leaseID) keysWithTombstone() []string {
+	return append(lockKeys(make([]string, 0, keysPerLock+1), id.lock), id.lock+":withdrawn:"+id.token)
+}
+
+func (id leaseID) keys() []string { return lockKeys(make([]string, 0, keysPerLock), id.lock) }
 
 // field encodes a value for the holder record: printable, without the blanks
 // that part its fields, and reversible.

@@ -35,7 +35,7 @@ type nesting struct {
 // them, so the deadline is checked here as in Err.
 func (c *leaseContext) Value(key any) any {
 	if n, ok := key.(nesting); ok {
-		if n == (nesting{c.hold.client, c.hold.key, c.hold.mode}) {
+		if n.client == c.hold.client && n.key == c.hold.key && n.mode == c.hold.modeNow() {
 			return c.hold
 		}
 	} else {

@@ -20,7 +20,7 @@ func NewLocalLease(r Request) (*Lease, error) {
 	}
 	id := leaseID{lockKey(call.client.prefix, r.Key), call.token}
 	call.mu.Unlock()
-	return call.granted(grant{req: r, sent: time.Now(), id: id, degraded: true, noRenewal: true}), nil
+	return call.granted(grant{req: r, sent: time.Now(), ttl: max(r.TTL, r.MinHold), id: id, degraded: true, noRenewal: true}), nil
 }
 
 // localDeadline needs no allowance for drift: one clock counts.

@@ -6,13 +6,28 @@ import (
 	"time"
 )
 
-// Info is what Redis knows of a lock.
+// Info is what Redis knows of a lock. What it says of a holder is said of the one
+// whose lease lasts longest, where several hold the lock together.
 type Info struct {
 	Key         string
 	Held        bool          // somebody holds it
 	Resting     bool          // nobody holds it, but WithMinHold keeps it until TTL has passed
+	Mode        Mode          // in which it is held
 	Holder      string        // identity of the holder, or of the last one while resting
 	Fence       uint64        // of the grant
+	Since       time.Time     // of the grant, by the server's clock
+	TTL         time.Duration // left
+	Traceparent string        // of the acquire's span, unchecked; empty if it was not sampled
+	Slots       int           // how many may hold it together, in SlotsMode
+	Free        int           // slots that are free
+	Holders     []Holder      // all of them, the one whose lease lasts longest first
+	Waiting     int           // contenders in the queue in Redis: one per process and key, as a rule
+}
+
+// Holder is one of those who hold a lock.
+type Holder struct {
+	Identity    string
+	Fence       uint64
 	Since       time.Time     // of the grant, by the server's clock
 	TTL         time.Duration // left
 	Traceparent string        // of the acquire's span, unchecked; empty if it was not sampled
@@ -21,26 +36,38 @@ type Info struct {
 // Inspect tells who holds the lock on key. It writes nothing, so it disturbs
 // neither holders nor waiters; what it tells may be over when it returns. A value
 // at the key that is no holder record but has a TTL is reported as held by nobody
-// known. It fails with ErrUnavailable, ErrRefused, ErrInvalid or ErrClosed.
+// known. Of the leases of one owner it tells the latest. It fails with
+// ErrUnavailable, ErrRefused, ErrInvalid or ErrClosed.
 func (c *Client) Inspect(ctx context.Context, key string) (Info, error) {
 	v, err := c.operate(ctx, opInspect, key, inspectScript)
 	if err != nil {
 		return Info{}, err
 	}
 	list, _ := v.([]any)
-	if len(list) != 2 {
+	if len(list)%2 != 1 {
 		return Info{}, &Error{Op: opInspect, Key: key, Err: errReply(v)}
 	}
 	info := Info{Key: key}
-	value, held := list[0].(string)
-	if !held {
-		return info, nil
+	waiting, _ := list[0].(int64)
+	info.Waiting = int(waiting)
+	for i := 1; i < len(list); i += 2 {
+		left, _ := list[i].(int64)
+		text, _ := list[i+1].(string)
+		rec, _ := parseRecord(text)
+		info.Resting, info.Mode, info.Slots = rec.resting, rec.mode, rec.slots
+		info.Holders = append(info.Holders, Holder{rec.holder, rec.fence, rec.since,
+			max(0, time.Duration(left)*time.Millisecond), rec.traceparent})
 	}
-	left, _ := list[1].(int64)
-	info.TTL = max(0, time.Duration(left)*time.Millisecond)
-	rec, _ := parseRecord(value)
-	info.Held, info.Resting = !rec.resting, rec.resting
-	info.Holder, info.Fence, info.Since, info.Traceparent = rec.holder, rec.fence, rec.since, rec.traceparent
+	if len(info.Holders) > 0 {
+		first := info.Holders[0]
+		info.Holder, info.Fence, info.Since, info.TTL, info.Traceparent =
+			first.Identity, first.Fence, first.Since, first.TTL, first.Traceparent
+	}
+	if info.Resting {
+		info.Holders = nil
+	}
+	info.Held = len(info.Holders) > 0
+	info.Free = max(0, info.Slots-len(info.Holders))
 	return info, nil
 }
 
@@ -66,8 +93,8 @@ func (c *Client) operate(ctx context.Context, op, key string, script *script) (a
 	if ctx.Err() != nil {
 		return fail(fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, contextError(ctx)))
 	}
-	lock := lockKey(c.prefix, key)
-	v, left, err := c.eval(ctx, op, c.commandTimeout, nil, eval{script: script, keys: []string{lock, ownersKey(lock)}})
+	id := leaseID{lock: lockKey(c.prefix, key)}
+	v, left, err := c.eval(ctx, op, c.commandTimeout, nil, eval{script: script, keys: id.keys()})
 	if left {
 		return fail(fmt.Errorf("%w: no answer in time: %w", ErrUnavailable, contextError(ctx)))
 	}

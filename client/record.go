@@ -9,13 +9,17 @@ import (
 
 // record is the value of a lock's key, as the scripts write it:
 //
-//	hf1 token=<token> fence=<n> since=<ms> holder=<identity> owner=<hash> min=<ms> trace=<traceparent>
+//	hf1 token=<token> fence=<n> since=<ms> holder=<identity> owner=<hash> mode=<mode> min=<ms> trace=<traceparent>
 //
-// An operator reads it with GET. "-" stands for nothing. While the lock rests for
-// its minimum hold the first field is resting=<token>.
+// An operator reads it with GET. "-" stands for nothing. The first field is
+// reserved=<token> from a hand-off until the new holder speaks up, and
+// resting=<token> while the lock rests for its minimum hold. mode is x, s or
+// n<slots>; of several who hold the lock together one has its record here.
 type record struct {
 	token       string
 	resting     bool
+	mode        Mode
+	slots       int
 	fence       uint64
 	since       time.Time
 	holder      string
@@ -37,7 +41,7 @@ func parseRecord(s string) (rec record, ok bool) {
 			continue
 		}
 		switch name {
-		case "token", "resting":
+		case "token", "reserved", "resting":
 			rec.token, rec.resting = value, name == "resting"
 		case "fence":
 			rec.fence, _ = strconv.ParseUint(value, 10, 53)
@@ -49,11 +53,24 @@ func parseRecord(s string) (rec record, ok bool) {
 			if h, err := url.PathUnescape(value); err == nil {
 				rec.holder = h
 			}
+		case "mode":
+			rec.mode, rec.slots = parseMode(value)
 		case "trace":
 			rec.traceparent = value
 		}
 	}
 	return rec, rec.token != ""
+}
+
+func parseMode(s string) (Mode, int) {
+	if s == "s" {
+		return SharedMode, 0
+	}
+	if n, ok := strings.CutPrefix(s, "n"); ok {
+		slots, _ := strconv.Atoi(n)
+		return SlotsMode, slots
+	}
+	return Exclusive, 0
 }
 
 func heldError(record string, left time.Duration) *HeldError {

@@ -123,7 +123,7 @@ func TestAnOwnersDeadLeaseDoesNotLiveOnAnothers(t *testing.T) {
 			t.Errorf("Inspect: %+v", info)
 		}
 		must[*client.Lease](t)(c.TryAcquire(w.ctx, "k"))
-		if w.m.Exists("holdfast:{k}:owners") {
+		if w.m.Exists("holdfast:{k}:members") {
 			t.Error("the owner's set is left behind")
 		}
 	})

@@ -52,7 +52,7 @@ func TestAnOwnersSetDropsWhatHasExpired(t *testing.T) {
 			must[*client.Lease](t)(c.Acquire(w.ctx, "k", client.WithOwner("o"), client.WithTTL(time.Second), client.WithoutRenewal()))
 			time.Sleep(2 * time.Second)
 		}
-		if members, _ := w.m.ZMembers("holdfast:{k}:owners"); len(members) > 3 {
+		if members, _ := w.m.ZMembers("holdfast:{k}:members"); len(members) > 3 {
 			t.Fatalf("%d members", len(members))
 		}
 	})
@@ -161,7 +161,7 @@ func TestTheEndOfAnotherLeaseIsNoSentinelOfThisOne(t *testing.T) {
 
 func TestARefusedOwnerLeavesNothing(t *testing.T) {
 	simulate(t, func(w *world) {
-		_ = w.m.Set("holdfast:{k}:owners", "x")
+		_ = w.m.Set("holdfast:{k}:members", "x")
 		_ = w.m.Set("holdfast:{nan}:fence", "nan")
 		for key, opts := range map[string][]client.AcquireOption{"k": {client.WithOwner("o")}, "nan": nil} {
 			if _, err := w.client().Acquire(w.ctx, key, opts...); !errors.Is(err, client.ErrRefused) {

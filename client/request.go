@@ -8,13 +8,24 @@ import (
 // Mode says how a lock is held.
 type Mode uint8
 
-// Exclusive is the mode in which one lease alone holds the key.
-const Exclusive Mode = 0
+const (
+	// Exclusive: one lease alone holds the key.
+	Exclusive Mode = iota
+	// SharedMode: leases of this mode hold the key together; see Shared.
+	SharedMode
+	// SlotsMode: up to Request.Slots leases hold the key together; see Slots.
+	SlotsMode
+)
 
 // String gives the mode's name.
 func (m Mode) String() string {
-	if m == Exclusive {
+	switch m {
+	case Exclusive:
 		return "exclusive"
+	case SharedMode:
+		return "shared"
+	case SlotsMode:
+		return "slots"
 	}
 	return "unknown"
 }
@@ -33,7 +44,12 @@ type Request struct {
 	MaxTTL      time.Duration // bound of later Extends, 0 for none; a layer may lower it
 	Attempt     int           // 1-based, set by the retry layer; 0 where there is none
 	Mode        Mode
+	Slots       int    // how many may hold the key together, in SlotsMode
 	Owner       string // identity that may re-enter, empty for none; see WithOwner
+	Barge       bool   // enter over those who wait where the holders allow it; see Barging
+	// Enqueue has an attempt that finds the lock held wait in the queue of the lock
+	// in Redis: set by a layer that tries again when Call.Woken says so.
+	Enqueue bool
 
 	call   *Call
 	settle *settlement

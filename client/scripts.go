@@ -8,8 +8,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+//go:embed lua/lock.lua
+var lockLua string
+
 //go:embed lua/acquire.lua
 var acquireLua string
+
+//go:embed lua/poll.lua
+var pollLua string
 
 //go:embed lua/extend.lua
 var extendLua string
@@ -17,26 +23,32 @@ var extendLua string
 //go:embed lua/release.lua
 var releaseLua string
 
+//go:embed lua/downgrade.lua
+var downgradeLua string
+
 //go:embed lua/inspect.lua
 var inspectLua string
 
 //go:embed lua/break.lua
 var breakLua string
 
-// script is a Lua script and its digest, by which a server that has run it before
+// script is a Lua script, with what all share in front, and its digest, by which a server that has run it before
 // knows it.
 type script struct{ source, sha string }
 
-func newScript(source string) *script {
+func newScript(body string) *script {
+	source := lockLua + body
 	return &script{source, redis.NewScript(source).Hash()}
 }
 
 var (
-	acquireScript = newScript(acquireLua)
-	extendScript  = newScript(extendLua)
-	releaseScript = newScript(releaseLua)
-	inspectScript = newScript(inspectLua)
-	breakScript   = newScript(breakLua)
+	acquireScript   = newScript(acquireLua)
+	pollScript      = newScript(pollLua)
+	extendScript    = newScript(extendLua)
+	releaseScript   = newScript(releaseLua)
+	downgradeScript = newScript(downgradeLua)
+	inspectScript   = newScript(inspectLua)
+	breakScript     = newScript(breakLua)
 )
 
 // eval is one run of a script.

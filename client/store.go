@@ -12,13 +12,15 @@ import (
 
 // Names of the commands, in Command.Op.
 const (
-	opAcquire = "acquire"
-	opExtend  = "extend"
-	opRenew   = "renew"
-	opRelease = "release"
-	opCleanup = "cleanup"
-	opInspect = "inspect"
-	opBreak   = "break"
+	opAcquire   = "acquire"
+	opPoll      = "poll"
+	opExtend    = "extend"
+	opRenew     = "renew"
+	opRelease   = "release"
+	opCleanup   = "cleanup"
+	opInspect   = "inspect"
+	opBreak     = "break"
+	opDowngrade = "downgrade"
 )
 
 // tombstoneLife is how long a withdrawn token is refused. It outlasts what a
@@ -27,10 +29,11 @@ const tombstoneLife = time.Minute
 
 // store speaks to Redis: it makes the scripts' runs and reads their replies.
 type store struct {
-	rdb    redis.UniversalClient
-	prefix string
-	holder string // encoded identity
-	seen   atomic.Uint64
+	rdb     redis.UniversalClient
+	prefix  string
+	holder  string // encoded identity
+	channel string // on which hand-offs are told
+	seen    atomic.Uint64
 }
 
 // leaseID is what names a lease in Redis.
@@ -41,31 +44,49 @@ type leaseID struct {
 
 type acquireResult struct {
 	granted   bool
-	fence     uint64
+	fence     uint64 // of the grant, or the last one when it was refused
 	withdrawn bool
 	held      *HeldError
+	holder    uint64 // fence of who holds it
+	ticket    string // place in the queue, for one who waits there
 }
 
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-func (s *store) acquireEval(id leaseID, req Request, traceparent string) eval {
-	return eval{script: acquireScript, once: true,
-		keys: []string{id.lock, fenceKey(id.lock), tombstoneKey(id.lock, id.token), ownersKey(id.lock)},
-		args: []any{id.token, millis(max(req.TTL, req.MinHold)), s.holder, field(traceparent), s.seen.Load(),
-			ownerField(req.Owner), millis(req.MinHold)}}
+// modeField is a mode as the scripts write it.
+func modeField(m Mode, slots int) string {
+	switch m {
+	case SharedMode:
+		return "s"
+	case SlotsMode:
+		return "n" + strconv.Itoa(slots)
+	}
+	return "x"
+}
+
+// acquireEval is one run of the acquire script; w is nil for one that does not queue.
+func (s *store) acquireEval(id leaseID, req Request, traceparent string, w *waiter) eval {
+	flags := ""
+	if req.Barge {
+		flags = "b"
+	}
+	args := []any{id.token, millis(max(req.TTL, req.MinHold)), s.holder, field(traceparent), s.seen.Load(),
+		ownerField(req.Owner), millis(req.MinHold), modeField(req.Mode, req.Slots), flags}
+	if w != nil {
+		args[len(args)-1] = flags + "q"
+		args = append(args, w.id, s.channel, w.place())
+	}
+	return eval{script: acquireScript, once: true, keys: id.keysWithTombstone(), args: args}
 }
 
 func (s *store) extendEval(id leaseID, ttl time.Duration) eval {
-	return eval{script: extendScript,
-		keys: []string{id.lock, ownersKey(id.lock)},
-		args: []any{id.token, millis(ttl)}}
+	return eval{script: extendScript, keys: id.keys(), args: []any{id.token, millis(ttl)}}
 }
 
 func (s *store) releaseEval(id leaseID, minHold, tombstone time.Duration) eval {
-	return eval{script: releaseScript, once: true,
-		keys: []string{id.lock, ownersKey(id.lock), tombstoneKey(id.lock, id.token)},
+	return eval{script: releaseScript, once: true, keys: id.keysWithTombstone(),
 		args: []any{id.token, millis(minHold), millis(tombstone)}}
 }
 
@@ -89,10 +110,18 @@ func (s *store) acquired(v any) (acquireResult, error) {
 		}
 		s.saw(fence)
 		return acquireResult{granted: true, fence: fence}, nil
-	case code == 0 && len(list) == 3:
+	case code == 0 && len(list) == 6:
 		left, _ := list[1].(int64)
-		rec, _ := list[2].(string)
-		return acquireResult{held: heldError(rec, time.Duration(left)*time.Millisecond)}, nil
+		text, _ := list[2].(string)
+		place, _ := list[3].(int64)
+		r := acquireResult{held: heldError(text, time.Duration(left)*time.Millisecond)}
+		r.held.Position = int(place)
+		r.ticket, _ = list[4].(string)
+		last, _ := list[5].(string)
+		r.fence, _ = strconv.ParseUint(last, 10, 53)
+		rec, _ := parseRecord(text)
+		r.holder = rec.fence
+		return r, nil
 	case code == -1:
 		return acquireResult{withdrawn: true}, nil
 	}

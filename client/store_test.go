@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func TestOddBytesSurvive(t *testing.T) {
 func TestInspect(t *testing.T) {
 	simulate(t, func(w *world) {
 		c := w.client(client.WithIdentity("api-7"))
-		if info := must[client.Info](t)(c.Inspect(w.ctx, "k")); info != (client.Info{Key: "k"}) {
+		if info := must[client.Info](t)(c.Inspect(w.ctx, "k")); !reflect.DeepEqual(info, client.Info{Key: "k"}) {
 			t.Errorf("%+v", info)
 		}
 		l := must[*client.Lease](t)(c.Acquire(w.ctx, "k", client.WithTTL(10*time.Second)))

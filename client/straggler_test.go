@@ -57,7 +57,7 @@ func TestAStragglerIsNotGrantedAfterTheRelease(t *testing.T) {
 			proxy.Heal()
 			proxy.Await(t, "the straggler", func(s redistest.Stats) bool { return s.Replies["EVALSHA"] >= 1 })
 			rdb := srv.Client(t)
-			if n := rdb.Exists(t.Context(), "holdfast:{k}", "holdfast:{k}:owners").Val(); n != 0 {
+			if n := rdb.Exists(t.Context(), "holdfast:{k}", "holdfast:{k}:members").Val(); n != 0 {
 				t.Fatal("the straggler was granted to nobody")
 			}
 			for _, k := range rdb.Keys(t.Context(), "*").Val() {

@@ -15,6 +15,7 @@ const (
 	maxPrefix   = 256
 	maxClass    = 64
 	maxOwner    = 64
+	maxSlots    = 1_000_000
 	maxIdentity = 64 // as it is written in the holder record
 	// what a command may take, and at least gets
 	maxCommandTimeout = time.Hour
@@ -61,7 +62,24 @@ func (a *acquireOptions) check() error {
 	if a.reentrant && a.owner != "" {
 		return invalid("Reentrant and WithOwner exclude each other: the one nests by context, the other by identity")
 	}
+	if err := checkMode(a.mode, a.slots, a.owner, a.minHold); err != nil {
+		return err
+	}
 	return checkRenewal(a.ttl, a.renewInterval)
+}
+
+func checkMode(mode Mode, slots int, owner string, minHold time.Duration) error {
+	switch {
+	case mode > SlotsMode:
+		return invalid("there is no mode %d", mode)
+	case mode == SlotsMode && (slots < 1 || slots > maxSlots):
+		return invalid("slots must be 1 to %d, are %d", maxSlots, slots)
+	case mode == SlotsMode && owner != "":
+		return invalid("Slots and WithOwner exclude each other: each lease takes a slot, whoever asks")
+	case mode != Exclusive && minHold > 0:
+		return invalid("WithMinHold is for a lock that one holds alone, not for mode %s", mode)
+	}
+	return nil
 }
 
 func checkPrefix(prefix string) error {

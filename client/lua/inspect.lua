@@ -1,14 +1,25 @@
--- Tells who holds the lock. Writes nothing.
--- KEYS  lock, owners
--- Reply {record or false, PTTL}; the PTTL is that of the owner's latest lease
-local rec = redis.call('GET', KEYS[1])
-local left = redis.call('PTTL', KEYS[1])
-if rec and string.match(rec, '^hf1 token=%S+ ') and string.match(rec, ' owner=(%S+) ') ~= '-' then
-  local latest = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-  if latest[2] then
-    local time = redis.call('TIME')
-    left = tonumber(latest[2]) - (time[1] * 1000 + math.floor(time[2] / 1000))
-    if left <= 0 then return {false, -2} end
-  end
+-- Tells who holds the lock and how many wait. Writes nothing.
+-- KEYS  the lock's
+-- Reply {waiting, left (ms), record, left, record, ...}; of an owner's leases the latest
+local k = keys(1)
+local reply = {redis.call('ZCARD', k.queue)}
+local rec = redis.call('GET', k.lock)
+if not rec then return reply end
+local function add(left, text)
+  reply[#reply + 1] = left
+  reply[#reply + 1] = text
 end
-return {rec, left}
+local mode = get(rec, 'mode')
+local group = string.match(rec, '^hf1 %a+=%S+ ') and not string.match(rec, '^hf1 resting')
+  and (mode ~= 'x' or get(rec, 'owner') ~= '-')
+local members = group and redis.call('ZREVRANGE', k.members, 0, -1, 'WITHSCORES') or {}
+if #members == 0 then
+  add(redis.call('PTTL', k.lock), rec)
+  return reply
+end
+for i = 1, #members, 2 do
+  local left = tonumber(members[i + 1]) - now
+  if left <= 0 or mode == 'x' and i > 1 then break end
+  add(left, mode == 'x' and rec or redis.call('HGET', k.info, members[i]) or rec)
+end
+return reply

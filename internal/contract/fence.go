@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/holdfast-go/holdfast/client"
@@ -74,7 +75,7 @@ func inspect(w *world) {
 		}
 		return info
 	}
-	if info := look(); info != (client.Info{Key: "k"}) {
+	if info := look(); !reflect.DeepEqual(info, client.Info{Key: "k"}) {
 		w.Errorf("of a free lock: %+v", info)
 	}
 	l := w.take(a, "k", client.WithoutRenewal())

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Downgrade makes an exclusive lease a shared one, without letting go of the lock:
+// those who wait to share it come in at once. The lease's token, fence and TTL stay.
+// For a lease that is shared already it does nothing. It fails with ErrNotHeld where
+// the lease has ended, ErrInvalid for one of slots, one with a minimum hold and one
+// that is degraded, and ErrUnavailable when Redis did not answer: the lease then is
+// exclusive still as far as this process goes, and Downgrade may be repeated.
+func (l *Lease) Downgrade(ctx context.Context) error {
+	if l.none() {
+		return &Error{Op: opDowngrade, Err: ErrNotHeld}
+	}
+	if ctx == nil {
+		return &Error{Op: opDowngrade, Key: l.hold.key, Err: invalid("context is nil")}
+	}
+	if l.released.Load() {
+		return &Error{Op: opDowngrade, Key: l.hold.key, Err: fmt.Errorf("%w: it was released", ErrNotHeld)}
+	}
+	if err := l.hold.downgrade(ctx); err != nil {
+		return &Error{Op: opDowngrade, Key: l.hold.key, Err: err}
+	}
+	return nil
+}
+
+func (h *hold) downgrade(ctx context.Context) error {
+	if err := h.standing(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	mode, minHold := h.mode, h.minHold
+	h.mu.Unlock()
+	switch {
+	case mode == SharedMode:
+		return nil
+	case mode != Exclusive, minHold > 0:
+		return invalid("a lease of mode %s with a minimum hold of %v cannot be downgraded", mode, minHold)
+	case h.degraded:
+		return invalid("a degraded lease excludes this process alone, and cannot be shared")
+	}
+	start := time.Now()
+	c := h.client
+	v, left, err := c.eval(ctx, opDowngrade, c.commandTimeout, nil, eval{script: downgradeScript, keys: h.id.keys(), args: []any{h.id.token}})
+	if left {
+		return fmt.Errorf("%w: the caller left before the answer: %w", ErrUnavailable, contextError(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	s, err := standingOf(v)
+	if err != nil {
+		return err
+	}
+	if s != standingOurs {
+		return fmt.Errorf("%w: %s", ErrNotHeld, s)
+	}
+	h.mu.Lock()
+	h.mode = SharedMode
+	h.mu.Unlock()
+	now := time.Now()
+	c.dispatcher.post(h, Event{Kind: EventDowngraded, At: now, Duration: now.Sub(start)})
+	return nil
+}
