@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,9 +30,44 @@ func (c *Client) TryAcquire(ctx context.Context, key string, opts ...AcquireOpti
 	return c.acquire(ctx, key, false, opts)
 }
 
+// AcquireAll takes the locks on all of keys, or none: one lease, with one token, one
+// fence that is higher than any before of each key, one renewal and one Release, that
+// ends for all of them when it ends for one. Lease.Keys has the keys.
+//
+// It takes them in sorted order, and waits for one that is held while it has those
+// before, so callers never wait for each other in a circle, and never for ever: those
+// who wait for a key that it has meanwhile wait as behind a holder. Where one server
+// has all the keys it takes one command. A key that is given twice counts once; at most
+// 128 may be given. Reentrant and WithOwner are for one key: with them it fails with
+// ErrInvalid.
+func (c *Client) AcquireAll(ctx context.Context, keys []string, opts ...AcquireOption) (*Lease, error) {
+	name := strings.Join(keys, ", ")
+	fail := func(err error) (*Lease, error) { return nil, &Error{Op: opAcquire, Key: name, Err: err} }
+	if len(keys) == 0 || len(keys) > maxKeys {
+		return fail(invalid("there must be 1 to %d keys, are %d", maxKeys, len(keys)))
+	}
+	sorted := slices.Compact(slices.Sorted(slices.Values(keys)))
+	o := c.defaults
+	for _, key := range sorted {
+		if err := checkKey(ctx, key); err != nil {
+			return fail(err)
+		}
+	}
+	if err := o.apply(opts); err != nil {
+		return fail(err)
+	}
+	if o.reentrant || o.owner != "" {
+		return fail(invalid("Reentrant and WithOwner are for one key"))
+	}
+	if len(sorted) == 1 {
+		return c.enter(ctx, sorted[0], nil, true, o)
+	}
+	return c.enter(ctx, strings.Join(sorted, ", "), sorted, true, o)
+}
+
 func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []AcquireOption) (*Lease, error) {
 	o := c.defaults
-	if err := prepare(ctx, key, &o, opts); err != nil {
+	if err := errors.Join(checkKey(ctx, key), o.apply(opts)); err != nil {
 		return nil, &Error{Op: opAcquire, Key: key, Err: err}
 	}
 	if o.reentrant {
@@ -40,16 +77,28 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 			}
 		}
 	}
-	if h, ok := ctx.Value(nesting{c, key, SharedMode}).(*hold); ok && o.mode == Exclusive && h.live() {
-		return nil, &Error{Op: opAcquire, Key: key, Err: errUpgrade}
+	return c.enter(ctx, key, nil, wait, o)
+}
+
+// enter sends a call through the pipeline. keys are those of AcquireAll, sorted.
+func (c *Client) enter(ctx context.Context, name string, keys []string, wait bool, o acquireOptions) (*Lease, error) {
+	locks := make([]string, 0, max(1, len(keys)))
+	for _, key := range keys {
+		locks = append(locks, lockKey(c.prefix, key))
+	}
+	if keys == nil {
+		locks = append(locks, lockKey(c.prefix, name))
+	}
+	if err := c.clash(ctx, o.mode, name, keys); err != nil {
+		return nil, &Error{Op: opAcquire, Key: name, Err: err}
 	}
 	if !c.begin() {
-		return nil, &Error{Op: opAcquire, Key: key, Err: ErrClosed}
+		return nil, &Error{Op: opAcquire, Key: name, Err: ErrClosed}
 	}
 	defer c.calls.add(-1)
 
-	call := &Call{client: c, key: key, opts: o, ctx: ctx, start: time.Now()}
-	req := Request{Key: key, Class: o.class, TTL: o.ttl, Wait: wait, WaitTimeout: o.waitTimeout,
+	call := &Call{client: c, key: name, locks: locks, opts: o, ctx: ctx, start: time.Now()}
+	req := Request{Key: name, Keys: keys, Class: o.class, TTL: o.ttl, Wait: wait, WaitTimeout: o.waitTimeout,
 		MinHold: o.minHold, Mode: o.mode, Slots: o.slots, Owner: o.owner, Barge: o.barge, call: call}
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -70,20 +119,41 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 		err = WaitEnded(bounded, req, nil)
 	}
 	if err != nil {
-		return nil, withKey(err, key)
+		return nil, withKey(err, name)
 	}
 	delivered = true
 	return lease, nil
 }
 
-// errUpgrade: of two who held the lock shared and wanted it alone, neither would ever
-// get it.
-var errUpgrade = invalid("the caller holds the lock shared: release that lease first, or take it exclusive from the start and Downgrade")
+var (
+	// errUpgrade: of two who held the lock shared and wanted it alone, neither would
+	// ever get it.
+	errUpgrade   = invalid("the caller holds the lock shared: release that lease first, or take it exclusive from the start and Downgrade")
+	errDowngrade = invalid("the caller holds the lock exclusively: Downgrade that lease to share it")
+)
 
-func prepare(ctx context.Context, key string, o *acquireOptions, opts []AcquireOption) error {
-	if err := checkKey(ctx, key); err != nil {
-		return err
+// clash tells whether the call would wait for the very lease whose context it was made
+// from: one of the other mode.
+func (c *Client) clash(ctx context.Context, mode Mode, name string, keys []string) error {
+	if keys == nil {
+		keys = []string{name}
 	}
+	for _, key := range keys {
+		under := func(m Mode) bool {
+			h, ok := ctx.Value(nesting{c, key, m}).(*hold)
+			return ok && h.live()
+		}
+		switch {
+		case mode == Exclusive && under(SharedMode):
+			return errUpgrade
+		case mode == SharedMode && under(Exclusive):
+			return errDowngrade
+		}
+	}
+	return nil
+}
+
+func (o *acquireOptions) apply(opts []AcquireOption) error {
 	for i, opt := range opts {
 		if opt == nil {
 			return invalid("option %d is nil", i)
@@ -122,7 +192,7 @@ func (c *Client) begin() bool {
 func (c *Client) abandon(call *Call) {
 	call.mu.Lock()
 	token, dirty, lease, w := call.token, call.dirty, call.lease, call.waiter
-	lined := call.lined
+	engaged := call.engaged
 	call.mu.Unlock()
 	if w != nil {
 		c.waiters.leave(w)
@@ -132,7 +202,7 @@ func (c *Client) abandon(call *Call) {
 		h.end(EndCanceled, "", &Error{Op: opAcquire, Key: h.key, Err: errors.New("the acquire did not return the lease")})
 		dirty = dirty || !h.degraded
 	}
-	if dirty || lined {
+	if dirty || engaged {
 		c.janitor.add(call.removal(token, dirty))
 	}
 }
@@ -141,7 +211,7 @@ func (c *Client) abandon(call *Call) {
 // too. Where a command of it is unanswered, a tombstone keeps that from coming late.
 func (c *Call) removal(token string, dirty bool) *removal {
 	rm := &removal{
-		key: c.key, id: leaseID{lockKey(c.client.prefix, c.key), token},
+		key: c.key, id: leaseID{c.locks, token},
 		until: time.Now().Add(max(c.opts.ttl, c.opts.minHold) + tombstoneLife),
 		last:  errNotSent,
 		done:  make(chan error, 1),
@@ -174,14 +244,10 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 		}
 	}
 	ttl := max(req.TTL, req.MinHold)
-	v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(id, req, traceparent, w))
+	result, left, err := c.ask(ctx, req, id, traceparent, w)
 	if left {
 		call.unknown()
 		return nil, call.ended(ctx, req)
-	}
-	var result acquireResult
-	if err == nil {
-		result, err = c.store.acquired(v)
 	}
 	switch {
 	case err != nil:
@@ -189,10 +255,13 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 			call.unknown()
 		}
 	case result.held != nil:
+		if len(req.Keys) > 0 {
+			result.held.Key = req.Keys[result.which]
+		}
 		call.Blocked(result.held)
 		if w != nil {
 			call.queued(result)
-			c.waiters.stands(w, sent, result)
+			c.waiters.stands(w, sent, ttl/3, result)
 		}
 		err = result.held
 	case result.withdrawn:
@@ -208,12 +277,54 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	return nil, err
 }
 
+// ask runs the acquire script: once on one server, and else for one lock after the
+// other, up to the first that is held.
+func (c *Client) ask(ctx context.Context, req Request, id leaseID, traceparent string, w *waiter) (all acquireResult, left bool, err error) {
+	parts := c.store.parts(id)
+	for i, part := range parts {
+		v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(part, req, traceparent, w))
+		if left || err != nil {
+			return all, left, err
+		}
+		result, err := c.store.acquired(v)
+		if err != nil {
+			return all, false, err
+		}
+		if !result.granted {
+			result.which += i
+			return result, false, c.letGo(ctx, req.call, leaseID{id.locks[i:], id.token})
+		}
+		result.fence = max(result.fence, all.fence)
+		all = result
+		if len(parts) > 1 {
+			req.call.took(i + 1)
+		}
+	}
+	return all, false, nil
+}
+
+// letGo releases those of rest, which begins with a lock that is held, that an earlier
+// attempt of the call took: nobody may wait for a lock while it has one that comes
+// after it.
+func (c *Client) letGo(ctx context.Context, call *Call, rest leaseID) error {
+	taken := call.tookAll() - (len(call.locks) - len(rest.locks))
+	if taken <= 1 {
+		return nil
+	}
+	behind := leaseID{rest.locks[1:taken], rest.token}
+	_, left, err := c.standing(ctx, opRelease, c.store.releaseEvals(behind, 0, 0), nil)
+	if left {
+		return contextError(ctx)
+	}
+	return err
+}
+
 // handed makes a grant of a hand-off that a message told of, without a command. A
 // lease whose own TTL must count from its first moment, and one of whose reservation
 // little may be left, has to be confirmed by the script instead.
 func (c *Client) handed(w *waiter, req Request, now time.Time) (grant, bool) {
 	h, ok := c.waiters.handed(w)
-	if !ok || req.call.opts.noRenewal || req.MinHold > 0 || req.TTL < reservation || now.Sub(h.since) > reservation/2 {
+	if !ok || len(w.lease.locks) > 1 || req.call.opts.noRenewal || req.MinHold > 0 || req.TTL < reservation || now.Sub(h.since) > reservation/2 {
 		return grant{}, false
 	}
 	c.store.saw(h.fence)

@@ -14,6 +14,7 @@ import (
 type Call struct {
 	client *Client
 	key    string
+	locks  []string // in Redis, in the order in which they are taken
 	opts   acquireOptions
 	ctx    context.Context // the caller's: the one that carries the lease
 	start  time.Time
@@ -30,7 +31,8 @@ type Call struct {
 	lease           *Lease
 
 	waiter   *waiter // its place in the queue in Redis, once it asked for one
-	lined    bool    // it got one
+	engaged  bool    // it has something in Redis: a place, or some of several locks
+	taken    int     // how many of several locks it had at most
 	ticket   string  // which one, or the one that it inherited
 	position int
 	wake     WakeSource
@@ -46,12 +48,12 @@ func (c *Call) begin() (id leaseID, traceparent string, live *Lease) {
 		if c.lease.hold.standing() == nil {
 			return leaseID{}, "", c.lease
 		}
-		c.lease, c.token, c.ticket = nil, "", "" // released by a layer: what comes next is another lease
+		c.lease, c.token, c.ticket, c.taken = nil, "", "", 0 // released by a layer: what comes next is another lease
 	}
 	if c.token == "" {
 		c.token = newToken()
 	}
-	return leaseID{lockKey(c.client.prefix, c.key), c.token}, c.traceparent, nil
+	return leaseID{c.locks, c.token}, c.traceparent, nil
 }
 
 // granted makes the lease of a grant. Where attempts overlapped they share one.
@@ -64,10 +66,30 @@ func (c *Call) granted(g grant) *Lease {
 	}
 	if c.waiter != nil {
 		c.wake = c.client.waiters.leave(c.waiter)
-		c.waiter, c.lined = nil, false
+		c.waiter, c.engaged = nil, false
 	}
 	c.last = nil
 	return c.lease
+}
+
+func (c *Call) lastOutcome() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// took notes that the first n of several locks are the call's, for now.
+func (c *Call) took(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.engaged, c.taken = true, max(c.taken, n)
+}
+
+// tookAll returns the most that it has taken so far.
+func (c *Call) tookAll() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken
 }
 
 // note keeps how an attempt ended.
@@ -100,10 +122,7 @@ func (c *Call) ended(ctx context.Context, req Request) error {
 		c.note(err)
 		return err
 	}
-	c.mu.Lock()
-	last := c.last
-	c.mu.Unlock()
-	return WaitEnded(ctx, req, last)
+	return WaitEnded(ctx, req, nil)
 }
 
 // Attempts returns how many attempts reached the core of the pipeline.

@@ -33,6 +33,24 @@ func errorCode(text string) string {
 	return code
 }
 
+// permissions are the ACL rules that a Client with the default prefix needs.
+const permissions = "+eval +evalsha +@read +@write -@dangerous +time +ping +publish +subscribe ~holdfast:* &holdfast:*"
+
+// remedy is what to do about a refusal, for those whose text leaves that open. A
+// server that wants a password takes only short commands before it has got one.
+func remedy(code, text string) string {
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case code == "NOAUTH", has("unauthenticated"):
+		return ": the server wants a password: set Username and Password in the options of the redis client"
+	case code == "WRONGPASS", has("invalid password"):
+		return ": check Username and Password in the options of the redis client"
+	case code == "NOPERM", has("The user executing the script"), has("ACL failure in script"):
+		return ": the user needs, for the default prefix: " + permissions
+	}
+	return ""
+}
+
 // VerdictOf says what an error of the redis client, or nil, tells about the server:
 // for those who run commands of their own, such as a probe.
 func VerdictOf(err error) Verdict {
@@ -67,13 +85,15 @@ func classify(err error) (Verdict, error) {
 		switch code {
 		case "UPGRADE":
 			return Healthy, errUpgrade
+		case "DOWNGRADE":
+			return Healthy, errDowngrade
 		case "INVALID":
 			return Healthy, invalid("%s", strings.TrimPrefix(err.Error(), "INVALID "))
 		}
 		if serverStates[code] || strings.Contains(err.Error(), "max number of clients") {
 			return Faulty, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
-		return Neutral, fmt.Errorf("%w: %w", ErrRefused, err)
+		return Neutral, fmt.Errorf("%w: %w%s", ErrRefused, err, remedy(code, err.Error()))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		// It is not the caller's context that ended (a dial that timed out matches
 		// too), so only the text gets out.

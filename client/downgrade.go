@@ -9,8 +9,8 @@ import (
 // Downgrade makes an exclusive lease a shared one, without letting go of the lock:
 // those who wait to share it come in at once. The lease's token, fence and TTL stay.
 // For a lease that is shared already it does nothing. It fails with ErrNotHeld where
-// the lease has ended, ErrInvalid for one of slots, one with a minimum hold and one
-// that is degraded, and ErrUnavailable when Redis did not answer: the lease then is
+// the lease has ended, ErrInvalid for one of slots, one with a minimum hold, one that
+// is degraded and one whose owner has others, and ErrUnavailable when Redis did not answer: the lease then is
 // exclusive still as far as this process goes, and Downgrade may be repeated.
 func (l *Lease) Downgrade(ctx context.Context) error {
 	if l.none() {
@@ -45,14 +45,10 @@ func (h *hold) downgrade(ctx context.Context) error {
 	}
 	start := time.Now()
 	c := h.client
-	v, left, err := c.eval(ctx, opDowngrade, c.commandTimeout, nil, eval{script: downgradeScript, keys: h.id.keys(), args: []any{h.id.token}})
+	s, left, err := c.standing(ctx, opDowngrade, c.store.downgradeEvals(h.id), nil)
 	if left {
 		return fmt.Errorf("%w: the caller left before the answer: %w", ErrUnavailable, contextError(ctx))
 	}
-	if err != nil {
-		return err
-	}
-	s, err := standingOf(v)
 	if err != nil {
 		return err
 	}
@@ -60,8 +56,14 @@ func (h *hold) downgrade(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", ErrNotHeld, s)
 	}
 	h.mu.Lock()
-	h.mode = SharedMode
+	live := h.phase == phaseLive
+	if live {
+		h.mode = SharedMode
+	}
 	h.mu.Unlock()
+	if !live {
+		return h.standing()
+	}
 	now := time.Now()
 	c.dispatcher.post(h, Event{Kind: EventDowngraded, At: now, Duration: now.Sub(start)})
 	return nil

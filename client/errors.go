@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -56,6 +57,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // HeldError is the detail of ErrNotAcquired: what is known of the holder.
 type HeldError struct {
+	Key         string        // which of several keys is held; empty where there is but one
 	Local       bool          // held inside this process: Redis was not asked
 	Resting     bool          // released, and kept by WithMinHold until TTL has passed
 	Holder      string        // the holder's identity, empty if unknown
@@ -66,13 +68,17 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
+	lock := "it"
+	if e.Key != "" {
+		lock = strconv.Quote(e.Key)
+	}
 	switch {
 	case e.Local:
-		return "holdfast: lock not acquired: it is held or awaited inside this process"
+		return fmt.Sprintf("holdfast: lock not acquired: %s is held or awaited inside this process", lock)
 	case e.Resting:
-		return fmt.Sprintf("holdfast: lock not acquired: it rests for its minimum hold, %v more", e.TTL)
+		return fmt.Sprintf("holdfast: lock not acquired: %s rests for its minimum hold, %v more", lock, e.TTL)
 	default:
-		return fmt.Sprintf("holdfast: lock not acquired: %q holds it, TTL %v", e.Holder, e.TTL)
+		return fmt.Sprintf("holdfast: lock not acquired: %q holds %s, TTL %v", e.Holder, lock, e.TTL)
 	}
 }
 
@@ -121,6 +127,9 @@ func WaitEnded(ctx context.Context, req Request, last error) error {
 		return &Error{Op: "acquire", Key: req.Key, Err: ErrClosed}
 	}
 	var e *Error
+	if last == nil && req.call != nil {
+		last = req.call.lastOutcome()
+	}
 	if errors.As(last, &e) {
 		last = e.Err
 	}

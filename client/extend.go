@@ -30,25 +30,15 @@ func (h *hold) extend(ctx context.Context, ttl time.Duration) error {
 		return nil
 	}
 	_ = h.sending(sent, ttl)
-	result := new(standing)
-	e := h.client.store.extendEval(h.id, ttl)
-	left, err := h.client.exec.run(ctx, command{op: opExtend, bound: h.client.commandTimeout, fn: func(ctx context.Context) error {
-		v, err := e.run(ctx, h.client.store.rdb)
-		if err == nil {
-			*result, err = standingOf(v)
-		}
-		if err == nil {
-			h.answered(sent, ttl, *result, true)
-		}
-		return err
-	}})
+	c := h.client
+	s, left, err := c.standing(ctx, opExtend, c.store.extendEvals(h.id, ttl), func(s standing) { h.answered(sent, ttl, s, true) })
 	switch {
 	case left:
 		return fmt.Errorf("%w: the caller left before the answer: %w", ErrUnavailable, contextError(ctx))
 	case err != nil:
 		return err
-	case *result != standingOurs:
-		return fmt.Errorf("%w: %s", ErrNotHeld, *result)
+	case s != standingOurs:
+		return fmt.Errorf("%w: %s", ErrNotHeld, s)
 	}
 	return h.standing()
 }

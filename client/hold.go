@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,6 +13,7 @@ import (
 type hold struct {
 	client        *Client
 	key, class    string
+	keys          []string // of AcquireAll
 	owner         string
 	id            leaseID
 	fence         uint64
@@ -43,6 +45,7 @@ type hold struct {
 	straggler bool // an acquire of its token may yet reach Redis, or be in a buffer there
 	unsure    bool // a command that extends was sent and not answered
 	renewErr  error
+	nested    map[<-chan struct{}]context.Context // ends of nested handles; see endOf
 
 	// The scheduler's, under its lock.
 	index    int
@@ -77,7 +80,7 @@ type grant struct {
 func (c *Client) newLease(g grant) *Lease {
 	call := g.req.call
 	h := &hold{
-		client: c, key: g.req.Key, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
+		client: c, key: g.req.Key, keys: g.req.Keys, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
 		id: g.id, fence: g.fence, degraded: g.degraded,
 		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL, straggler: g.straggler,
 		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,
@@ -137,9 +140,8 @@ func (h *hold) nest(ctx context.Context, minHold time.Duration) (*Lease, bool) {
 	if !live {
 		return nil, false
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	context.AfterFunc(h.ctx.Context, func() { cancel(context.Cause(h.ctx.Context)) })
-	return &Lease{hold: h, ctx: &leaseContext{ctx, h}, done: make(chan struct{})}, true
+	nested := &leaseContext{&nestedContext{ctx, h.endOf(ctx)}, h}
+	return &Lease{hold: h, ctx: nested, done: make(chan struct{})}, true
 }
 
 // straggles notes that an acquire of the hold's token may yet come.
@@ -147,6 +149,14 @@ func (h *hold) straggles() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.straggler = true
+}
+
+// covers tells whether the hold is on key, in that mode.
+func (h *hold) covers(key string, mode Mode) bool {
+	if h.keys == nil && h.key != key || h.keys != nil && !slices.Contains(h.keys, key) {
+		return false
+	}
+	return h.modeNow() == mode
 }
 
 func (h *hold) modeNow() Mode {

@@ -123,28 +123,29 @@ func (j *janitor) drop() {
 }
 
 // try sends a batch and returns those that have to be sent again.
-func (j *janitor) try(batch []*removal) []*removal {
+func (j *janitor) try(due []*removal) []*removal {
 	c := j.client
 	now := time.Now()
 	var live []*removal
-	var evals []eval
-	for _, r := range batch {
+	var work batch
+	for _, r := range due {
 		if now.After(r.until) {
 			r.done <- fmt.Errorf("%w; its TTL has passed meanwhile", r.last)
 			continue
 		}
 		live = append(live, r)
-		evals = append(evals, c.store.releaseEval(r.id, r.minHold, r.tombstone))
+		work.add(c.store.releaseEvals(r.id, r.minHold, r.tombstone))
 	}
 	if len(live) == 0 {
 		return nil
 	}
 	var again []*removal
 	got := make(chan []reply, 1)
-	c.pipeline(opCleanup, c.commandTimeout, evals, func(replies []reply) { got <- replies }, nil)
-	for i, reply := range <-got {
-		s, err := reply.standing()
-		switch r := live[i]; {
+	c.pipeline(opCleanup, c.commandTimeout, work.evals, func(replies []reply) { got <- replies }, nil)
+	replies := <-got
+	for i, r := range live {
+		s, err := work.standing(replies, i)
+		switch {
 		case err == nil:
 			r.done <- r.result(s)
 		case errors.Is(err, ErrRefused):

@@ -21,12 +21,30 @@ func lockKeys(keys []string, lock string) []string {
 
 const keysPerLock = 6
 
-// keysWithTombstone are the keys of a lock and that of the token's tombstone.
-func (id leaseID) keysWithTombstone() []string {
-	return append(lockKeys(make([]string, 0, keysPerLock+1), id.lock), id.lock+":withdrawn:"+id.token)
+// leaseID is what names a lease in Redis: its token, and its locks in the order in
+// which they are taken.
+type leaseID struct {
+	locks []string
+	token string
 }
 
-func (id leaseID) keys() []string { return lockKeys(make([]string, 0, keysPerLock), id.lock) }
+// keys are the keys of the lease's locks.
+func (id leaseID) keys() []string {
+	keys := make([]string, 0, keysPerLock*len(id.locks))
+	for _, lock := range id.locks {
+		keys = lockKeys(keys, lock)
+	}
+	return keys
+}
+
+// keysAndTombstones are the keys of each lock and that of the token's tombstone there.
+func (id leaseID) keysAndTombstones() []string {
+	keys := make([]string, 0, (keysPerLock+1)*len(id.locks))
+	for _, lock := range id.locks {
+		keys = append(lockKeys(keys, lock), lock+":withdrawn:"+id.token)
+	}
+	return keys
+}
 
 // field encodes a value for the holder record: printable, without the blanks
 // that part its fields, and reversible.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -20,12 +21,23 @@ type Lease struct {
 // none tells whether l is no lease at all.
 func (l *Lease) none() bool { return l == nil || l.hold == nil }
 
-// Key returns the key as the caller gave it.
+// Key returns the key as the caller gave it; of AcquireAll all the keys, as one text.
 func (l *Lease) Key() string {
 	if l.none() {
 		return ""
 	}
 	return l.hold.key
+}
+
+// Keys returns the keys of the lease: those of AcquireAll sorted, else the one.
+func (l *Lease) Keys() []string {
+	switch {
+	case l.none():
+		return nil
+	case l.hold.keys == nil:
+		return []string{l.hold.key}
+	}
+	return slices.Clone(l.hold.keys)
 }
 
 // Class returns the lock's class; see WithClass.

@@ -35,7 +35,7 @@ type nesting struct {
 // them, so the deadline is checked here as in Err.
 func (c *leaseContext) Value(key any) any {
 	if n, ok := key.(nesting); ok {
-		if n.client == c.hold.client && n.key == c.hold.key && n.mode == c.hold.modeNow() {
+		if n.client == c.hold.client && c.hold.covers(n.key, n.mode) {
 			return c.hold
 		}
 	} else {

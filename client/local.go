@@ -18,7 +18,7 @@ func NewLocalLease(r Request) (*Lease, error) {
 	if call.token == "" {
 		call.token = newToken()
 	}
-	id := leaseID{lockKey(call.client.prefix, r.Key), call.token}
+	id := leaseID{call.locks, call.token}
 	call.mu.Unlock()
 	return call.granted(grant{req: r, sent: time.Now(), ttl: max(r.TTL, r.MinHold), id: id, degraded: true, noRenewal: true}), nil
 }

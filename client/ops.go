@@ -93,8 +93,8 @@ func (c *Client) operate(ctx context.Context, op, key string, script *script) (a
 	if ctx.Err() != nil {
 		return fail(fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, contextError(ctx)))
 	}
-	id := leaseID{lock: lockKey(c.prefix, key)}
-	v, left, err := c.eval(ctx, op, c.commandTimeout, nil, eval{script: script, keys: id.keys()})
+	keys := lockKeys(nil, lockKey(c.prefix, key))
+	v, left, err := c.eval(ctx, op, c.commandTimeout, nil, eval{script: script, keys: keys})
 	if left {
 		return fail(fmt.Errorf("%w: no answer in time: %w", ErrUnavailable, contextError(ctx)))
 	}

@@ -6,14 +6,45 @@ import (
 	"time"
 )
 
-// standing reads a reply of extend or release; its error is ErrUnavailable or
-// ErrRefused.
-func (r reply) standing() (standing, error) {
-	if r.err != nil {
-		_, err := classify(r.err)
-		return standingGone, err
+// worst is what the replies to the parts of one lease come to, as the redis client
+// gave them: an error, or else the least of the standings.
+func worst(replies []reply) (standing, error) {
+	least := standingResting
+	for _, r := range replies {
+		if r.err != nil {
+			return standingGone, r.err
+		}
+		s, err := standingOf(r.value)
+		if err != nil {
+			return standingGone, err
+		}
+		least = min(least, s)
 	}
-	return standingOf(r.value)
+	return least, nil
+}
+
+// batch is the evals of many leases, of which each may have several parts.
+type batch struct {
+	evals []eval
+	ends  []int // of each lease, in evals
+}
+
+func (b *batch) add(evals []eval) {
+	b.evals = append(b.evals, evals...)
+	b.ends = append(b.ends, len(b.evals))
+}
+
+// standing reads the replies to lease i; its error is ErrUnavailable or ErrRefused.
+func (b *batch) standing(replies []reply, i int) (standing, error) {
+	from := 0
+	if i > 0 {
+		from = b.ends[i-1]
+	}
+	s, err := worst(replies[from:b.ends[i]])
+	if err != nil {
+		_, err = classify(err)
+	}
+	return s, err
 }
 
 // pipeline runs evals in the background as one command, for at most bound, and

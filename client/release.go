@@ -109,15 +109,11 @@ func (h *hold) remove(ctx context.Context, rm *removal) error {
 	c := h.client
 	wait, cancel := releaseContext(ctx, 2*c.commandTimeout)
 	defer cancel()
-	v, left, err := c.eval(wait, opRelease, c.commandTimeout, nil, c.store.releaseEval(h.id, rm.minHold, rm.tombstone))
+	s, left, err := c.standing(wait, opRelease, c.store.releaseEvals(h.id, rm.minHold, rm.tombstone), nil)
 	switch {
 	case left:
 		err = fmt.Errorf("%w: not confirmed yet", ErrUnavailable)
 	case err == nil:
-		s, err := standingOf(v)
-		if err != nil {
-			return err
-		}
 		return rm.result(s)
 	case errors.Is(err, ErrRefused):
 		return err

@@ -99,36 +99,36 @@ func (r *renewer) take() ([]*hold, time.Duration) {
 	return batch, min(max(due[0].left/3, minRenewBound), r.client.commandTimeout)
 }
 
-func (r *renewer) send(batch []*hold, bound time.Duration) {
+func (r *renewer) send(holds []*hold, bound time.Duration) {
 	c := r.client
 	sent := time.Now()
-	evals := make([]eval, len(batch))
-	ttls := make([]time.Duration, len(batch))
-	for i, h := range batch {
+	var work batch
+	ttls := make([]time.Duration, len(holds))
+	for i, h := range holds {
 		ttls[i] = h.sending(sent, 0)
-		evals[i] = c.store.extendEval(h.id, ttls[i])
+		work.add(c.store.extendEvals(h.id, ttls[i]))
 	}
-	c.pipeline(opRenew, bound, evals, func(replies []reply) {
+	c.pipeline(opRenew, bound, work.evals, func(replies []reply) {
 		defer r.work.add(-1)
 		var failed error
-		for i, reply := range replies {
-			s, err := reply.standing()
+		for i, h := range holds {
+			s, err := work.standing(replies, i)
 			if err != nil {
 				failed = err
-				batch[i].renewalFailed(sent, err)
+				h.renewalFailed(sent, err)
 				continue
 			}
-			batch[i].answered(sent, ttls[i], s, false)
+			h.answered(sent, ttls[i], s, false)
 		}
-		r.note(failed, len(batch))
+		r.note(failed, len(holds))
 		r.mu.Lock()
 		r.flying--
 		r.mu.Unlock()
 		r.flush()
 	}, func(replies []reply) {
-		for i, reply := range replies {
-			if s, err := reply.standing(); err == nil {
-				batch[i].answered(sent, ttls[i], s, false)
+		for i, h := range holds {
+			if s, err := work.standing(replies, i); err == nil {
+				h.answered(sent, ttls[i], s, false)
 			}
 		}
 	})

@@ -35,7 +35,8 @@ func (m Mode) String() string {
 // Per-call state that an outer layer must see lives in the record behind Call,
 // which all copies share.
 type Request struct {
-	Key         string        // as the caller gave it
+	Key         string        // as the caller gave it; of AcquireAll, all of Keys in one text
+	Keys        []string      // of AcquireAll, in the order in which they are taken; else nil
 	Class       string        // static, low-cardinality name; the only lock label a metric may carry
 	TTL         time.Duration // how long a grant lasts unless it is renewed
 	Wait        bool          // false for TryAcquire

@@ -36,12 +36,6 @@ type store struct {
 	seen    atomic.Uint64
 }
 
-// leaseID is what names a lease in Redis.
-type leaseID struct {
-	lock  string // the lock's key in Redis
-	token string
-}
-
 type acquireResult struct {
 	granted   bool
 	fence     uint64 // of the grant, or the last one when it was refused
@@ -49,6 +43,7 @@ type acquireResult struct {
 	held      *HeldError
 	holder    uint64 // fence of who holds it
 	ticket    string // place in the queue, for one who waits there
+	which     int    // the lock that is held, from 0
 }
 
 func millis(d time.Duration) int64 {
@@ -78,16 +73,48 @@ func (s *store) acquireEval(id leaseID, req Request, traceparent string, w *wait
 		args[len(args)-1] = flags + "q"
 		args = append(args, w.id, s.channel, w.place())
 	}
-	return eval{script: acquireScript, once: true, keys: id.keysWithTombstone(), args: args}
+	return eval{script: acquireScript, once: true, keys: id.keysAndTombstones(), args: args}
 }
 
-func (s *store) extendEval(id leaseID, ttl time.Duration) eval {
-	return eval{script: extendScript, keys: id.keys(), args: []any{id.token, millis(ttl)}}
+// parts divides a lease into what one script may take: all of it on one server, each
+// lock alone where they may be on several.
+func (s *store) parts(id leaseID) []leaseID {
+	if _, one := s.rdb.(*redis.Client); one || len(id.locks) == 1 {
+		return []leaseID{id}
+	}
+	parts := make([]leaseID, len(id.locks))
+	for i := range parts {
+		parts[i] = leaseID{id.locks[i : i+1], id.token}
+	}
+	return parts
 }
 
-func (s *store) releaseEval(id leaseID, minHold, tombstone time.Duration) eval {
-	return eval{script: releaseScript, once: true, keys: id.keysWithTombstone(),
-		args: []any{id.token, millis(minHold), millis(tombstone)}}
+func (s *store) extendEvals(id leaseID, ttl time.Duration) []eval {
+	parts := s.parts(id)
+	evals := make([]eval, len(parts))
+	for i, part := range parts {
+		evals[i] = eval{script: extendScript, keys: part.keys(), args: []any{part.token, millis(ttl)}}
+	}
+	return evals
+}
+
+func (s *store) releaseEvals(id leaseID, minHold, tombstone time.Duration) []eval {
+	parts := s.parts(id)
+	evals := make([]eval, len(parts))
+	for i, part := range parts {
+		evals[i] = eval{script: releaseScript, once: true, keys: part.keysAndTombstones(),
+			args: []any{part.token, millis(minHold), millis(tombstone)}}
+	}
+	return evals
+}
+
+func (s *store) downgradeEvals(id leaseID) []eval {
+	parts := s.parts(id)
+	evals := make([]eval, len(parts))
+	for i, part := range parts {
+		evals[i] = eval{script: downgradeScript, keys: part.keys(), args: []any{part.token}}
+	}
+	return evals
 }
 
 // errReply is a reply that no script of ours gives: a proxy or a server that
@@ -110,7 +137,7 @@ func (s *store) acquired(v any) (acquireResult, error) {
 		}
 		s.saw(fence)
 		return acquireResult{granted: true, fence: fence}, nil
-	case code == 0 && len(list) == 6:
+	case code == 0 && len(list) == 7:
 		left, _ := list[1].(int64)
 		text, _ := list[2].(string)
 		place, _ := list[3].(int64)
@@ -121,6 +148,8 @@ func (s *store) acquired(v any) (acquireResult, error) {
 		r.fence, _ = strconv.ParseUint(last, 10, 53)
 		rec, _ := parseRecord(text)
 		r.holder = rec.fence
+		which, _ := list[6].(int64)
+		r.which = int(which) - 1
 		return r, nil
 	case code == -1:
 		return acquireResult{withdrawn: true}, nil
@@ -166,6 +195,35 @@ func (c *Client) eval(ctx context.Context, op string, bound time.Duration, settl
 	}})
 	if left || err != nil {
 		return nil, left, err
+	}
+	return *out, false, nil
+}
+
+// standing runs evals, the parts of one lease, as a command of their own and returns
+// the worst of what they reply. seen, if there is one, gets that also when the caller
+// has left.
+func (c *Client) standing(ctx context.Context, op string, evals []eval, seen func(standing)) (s standing, left bool, err error) {
+	out := new(standing)
+	left, err = c.exec.run(ctx, command{op: op, bound: c.commandTimeout, fn: func(ctx context.Context) error {
+		var replies []reply
+		if len(evals) == 1 {
+			v, err := evals[0].run(ctx, c.store.rdb)
+			replies = []reply{{v, err}}
+		} else {
+			replies = runAll(ctx, c.store.rdb, evals)
+		}
+		s, err := worst(replies)
+		if err != nil {
+			return err
+		}
+		*out = s
+		if seen != nil {
+			seen(s)
+		}
+		return nil
+	}})
+	if left || err != nil {
+		return standingGone, left, err
 	}
 	return *out, false, nil
 }

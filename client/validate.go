@@ -16,7 +16,8 @@ const (
 	maxClass    = 64
 	maxOwner    = 64
 	maxSlots    = 1_000_000
-	maxIdentity = 64 // as it is written in the holder record
+	maxKeys     = 128 // of AcquireAll: their script keeps everybody waiting
+	maxIdentity = 64  // as it is written in the holder record
 	// what a command may take, and at least gets
 	maxCommandTimeout = time.Hour
 	minCommandTimeout = time.Millisecond

@@ -36,6 +36,8 @@ type waiter struct {
 	woken chan struct{} // has room for one
 
 	queued bool      // it is in the queue, as far as is known
+	lock   string    // which of the lease's locks it waits for
+	rearm  time.Time // when it has to ask again, for the locks that it has meanwhile; zero for none
 	sent   time.Time // before the last command was sent that said so, or the first of all
 	fence  uint64    // the last one, then
 	ticket string
@@ -47,8 +49,10 @@ type waiter struct {
 	source  WakeSource
 }
 
+// place is the ticket with which to enter the queue. Of several locks each has its own
+// queue, and its own tickets.
 func (w *waiter) place() string {
-	if w.ticket == "" {
+	if w.ticket == "" || len(w.lease.locks) > 1 {
 		return "0"
 	}
 	return w.ticket
@@ -64,8 +68,8 @@ func (w *waiter) wake() {
 // stands notes a reply that says that w waits: sent at the instant sent, with the
 // last fence and the time that is left to the holder.
 func (w *waiter) stands(sent time.Time, fence uint64, left time.Duration) {
-	w.queued, w.sent, w.fence = true, sent, max(w.fence, fence)
-	if w.granted <= w.fence {
+	w.queued, w.sent = true, sent
+	if w.fence = max(w.fence, fence); w.granted <= w.fence {
 		w.granted = 0 // that hand-off came before the command, and is over
 	}
 	now := time.Now()
@@ -133,7 +137,7 @@ func (c *Call) queued(r acquireResult) {
 	if c.position == 0 {
 		c.position = r.held.Position
 	}
-	c.lined, c.ticket = true, r.ticket
+	c.engaged, c.ticket = true, r.ticket
 }
 
 // TakePlace has the call enter the queue at the place of another one, which has

@@ -50,20 +50,30 @@ func (q *waiters) standing(w *waiter) bool {
 	return w.queued || w.granted != 0
 }
 
-// stands notes that w is in the queue, by the reply to an acquire.
-func (q *waiters) stands(w *waiter, sent time.Time, r acquireResult) {
+// stands notes that w is in the queue, by the reply to an acquire. rearm is how soon it
+// has to ask again where it has some of several locks.
+func (q *waiters) stands(w *waiter, sent time.Time, rearm time.Duration, r acquireResult) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.byID[w.id] != w {
 		return
 	}
 	was := w.queued
+	if lock := w.lease.locks[r.which]; lock != w.lock {
+		w.lock, w.fence, w.granted = lock, 0, 0
+	}
 	w.stands(sent, r.fence, r.held.TTL)
-	w.ticket, w.holder = r.ticket, r.holder
+	w.ticket, w.holder, w.rearm = r.ticket, r.holder, time.Time{}
+	if r.which > 0 {
+		w.rearm = sent.Add(rearm)
+	}
 	if !was {
 		q.count(1)
 	}
 	q.arm(w.due)
+	if !w.rearm.IsZero() {
+		q.arm(w.rearm)
+	}
 	if w.granted != 0 {
 		w.wake() // the message was faster than the reply
 	}
@@ -126,11 +136,14 @@ func (q *waiters) deliver(text string) {
 	w.wake()
 }
 
-// handed returns the hand-off to w that a message told of.
+// handed returns the hand-off to w that a message told of, once: whoever does not
+// take it asks by the script, which tells of it as well.
 func (q *waiters) handed(w *waiter) (handOff, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return handOff{w.granted, w.sent}, w.granted != 0
+	h := handOff{w.granted, w.sent}
+	w.granted = 0
+	return h, h.fence != 0
 }
 
 // pollAll has all waiters polled at once.
@@ -183,8 +196,15 @@ func (q *waiters) collect(now time.Time) (batch []*waiter, wait time.Duration, m
 	}
 	next := now.Add(pollCap)
 	for _, w := range q.byID {
+		if !w.rearm.IsZero() && !w.rearm.After(now) {
+			w.rearm = time.Time{}
+			w.wake()
+		}
 		if w.queued && w.due.Before(next) {
 			next = w.due
+		}
+		if !w.rearm.IsZero() && w.rearm.Before(next) {
+			next = w.rearm
 		}
 	}
 	q.wakeAt = next
@@ -233,7 +253,7 @@ func (q *waiters) pollEval(batch []*waiter) eval {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, w := range batch {
-		e.keys = lockKeys(e.keys, w.lease.lock)
+		e.keys = lockKeys(e.keys, w.lock)
 		e.args = append(e.args, w.lease.token, w.holder)
 	}
 	return e

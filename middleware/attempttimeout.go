@@ -2,6 +2,8 @@ package middleware
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/client"
@@ -19,10 +21,14 @@ func AttemptTimeout(d time.Duration) client.Middleware {
 			return next
 		}
 		return func(ctx context.Context, req client.Request) (*client.Lease, error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, d,
-				&client.TimeoutError{Limit: "attempt timeout", After: d})
+			limit := &client.TimeoutError{Limit: "attempt timeout", After: d}
+			ctx, cancel := context.WithTimeoutCause(ctx, d, limit)
 			defer cancel()
-			return next(ctx, req)
+			lease, err := next(ctx, req)
+			if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == limit {
+				err = &client.Error{Op: "acquire", Key: req.Key, Err: fmt.Errorf("%w: %w", client.ErrUnavailable, limit)}
+			}
+			return lease, err
 		}
 	}
 }

@@ -82,6 +82,26 @@ func TestAttemptTimeoutLeavesTheCallersContextVisible(t *testing.T) {
 	})
 }
 
+// A layer of the attempt that says no more than that its context ended.
+func TestAttemptTimeoutIsNoEndOfTheCallersContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, func(ctx context.Context, _ client.Request) (*client.Lease, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, AttemptTimeout(250*time.Millisecond))
+		_, err := c.Acquire(t.Context(), "k")
+		var limit *client.TimeoutError
+		if !errors.Is(err, client.ErrUnavailable) || !errors.As(err, &limit) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want ErrUnavailable, the limit and no error of a context", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := c.Acquire(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &limit) {
+			t.Errorf("got %v, want the caller's deadline alone", err)
+		}
+	})
+}
+
 func TestAttemptTimeoutBoundsEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lasted []time.Duration

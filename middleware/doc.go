@@ -3,7 +3,8 @@
 // knows of the others.
 //
 //   - Timeout bounds the wait of a call, never its lease.
-//   - Gate lines up the callers of this process, so that one per key asks Redis.
+//   - Gate lines up the callers of this process, so that only those ask Redis who can
+//     hold the lock together.
 //   - AttemptTimeout bounds one attempt.
 //   - Log writes a line when something happens to a lease that its holder should know.
 //   - When applies another layer to some calls only.

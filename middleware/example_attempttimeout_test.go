@@ -22,7 +22,7 @@ func ExampleAttemptTimeout() {
 		return
 	}
 	defer silent.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: silent.Addr().String()})
+	rdb := redis.NewClient(&redis.Options{Addr: silent.Addr().String(), DialerRetries: 1})
 	defer rdb.Close()
 	c, err := client.New(rdb, client.WithLayer("attempt timeout", middleware.AttemptTimeout(30*time.Millisecond)))
 	if err != nil {

@@ -140,3 +140,52 @@ func TestGateTellsNoFailureWhileALeaseHoldsIt(t *testing.T) {
 		<-asking
 	})
 }
+
+// One is let in by the gate, and its context ends before anything is sent.
+func TestGateTellsWhatItsWaitersWaitedFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before func(context.Context, client.Request) (*client.Lease, error)
+		want   error
+	}{
+		"a holder":            {grant, client.ErrNotAcquired},
+		"one who found it so": {held, client.ErrNotAcquired},
+		"one without answer":  {fail(client.ErrUnavailable), client.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := make(script)
+				ctx, cancel := context.WithCancel(t.Context())
+				c := newClient(t, nil, Gate(), func(core client.Handler) client.Handler {
+					return func(ctx context.Context, req client.Request) (*client.Lease, error) {
+						if !req.Wait {
+							return s.core(ctx, req)
+						}
+						cancel()
+						<-ctx.Done()
+						return core(ctx, req)
+					}
+				})
+				first := make(chan *client.Lease, 1)
+				go func() {
+					lease, _ := c.TryAcquire(t.Context(), "k")
+					first <- lease
+				}()
+				synctest.Wait()
+				waiter := acquire(ctx, c, "k")
+				synctest.Wait()
+				s <- tc.before
+				if lease := <-first; lease != nil {
+					release(t, lease)
+				}
+				err := (<-waiter).err
+				if !errors.Is(err, tc.want) || !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want %v and the end of the context", err, tc.want)
+				}
+				if client.ErrorType(err) != client.ErrorType(tc.want) {
+					t.Errorf("got %v, want %v alone", err, tc.want)
+				}
+				wantIdle(t)
+			})
+		})
+	}
+}

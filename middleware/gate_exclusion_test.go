@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,35 +17,48 @@ import (
 type referee struct {
 	t      *testing.T
 	mu     sync.Mutex
-	inside map[string]int
-	owners map[string]string
+	inside map[string][]client.Request
 }
 
 func newReferee(t *testing.T) *referee {
-	return &referee{t: t, inside: map[string]int{}, owners: map[string]string{}}
+	return &referee{t: t, inside: map[string][]client.Request{}}
 }
 
 func (r *referee) in(req client.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := r.inside[req.Key]; n > 0 && (req.Owner == "" || req.Owner != r.owners[req.Key]) {
-		r.t.Errorf("owner %q is inside of %s beside %d of owner %q", req.Owner, req.Key, n, r.owners[req.Key])
+	for _, other := range r.inside[req.Key] {
+		if !together(req, other) {
+			r.t.Errorf("%s: %v of %d, owner %q, is inside beside %v of %d, owner %q", req.Key,
+				req.Mode, req.Slots, req.Owner, other.Mode, other.Slots, other.Owner)
+		}
 	}
-	r.inside[req.Key]++
-	r.owners[req.Key] = req.Owner
+	r.inside[req.Key] = append(r.inside[req.Key], req)
+	if n := len(r.inside[req.Key]); req.Mode == client.SlotsMode && n > req.Slots {
+		r.t.Errorf("%d are inside of %d slots", n, req.Slots)
+	}
 }
 
-func (r *referee) out(key string) {
+func together(a, b client.Request) bool {
+	if a.Mode == client.Exclusive {
+		return b.Mode == client.Exclusive && a.Owner != "" && a.Owner == b.Owner
+	}
+	return a.Mode == b.Mode && a.Slots == b.Slots
+}
+
+func (r *referee) out(req client.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.inside[key]--
+	inside := r.inside[req.Key]
+	i := slices.IndexFunc(inside, func(o client.Request) bool { return o.Call() == req.Call() })
+	r.inside[req.Key] = slices.Delete(inside, i, i+1)
 }
 
 func (r *referee) core(ctx context.Context, req client.Request) (lease *client.Lease, err error) {
 	r.in(req)
 	defer func() {
 		if lease == nil {
-			r.out(req.Key)
+			r.out(req)
 		}
 	}()
 	if n := rand.IntN(10); n < 3 {
@@ -61,7 +75,7 @@ func (r *referee) core(ctx context.Context, req client.Request) (lease *client.L
 	lease, err = grant(ctx, req)
 	lease.Observe(func(ev client.Event) { // comes before the gate's own observer
 		if ev.Kind == client.EventEnded {
-			r.out(req.Key)
+			r.out(req)
 		}
 	})
 	return lease, err
@@ -99,8 +113,18 @@ func randomCall(t *testing.T, c *client.Client) {
 		ttl = time.Minute
 	}
 	opts := []client.AcquireOption{client.WithTTL(ttl)}
-	if n := rand.IntN(6); n < 2 {
-		opts = append(opts, client.WithOwner(fmt.Sprint(n)))
+	if rand.IntN(3) == 0 {
+		opts = append(opts, client.Slots(1+rand.IntN(3)))
+	} else {
+		if n := rand.IntN(6); n < 2 {
+			opts = append(opts, client.WithOwner(fmt.Sprint(n)))
+		}
+		if rand.IntN(2) == 0 {
+			opts = append(opts, client.Shared())
+		}
+	}
+	if rand.IntN(8) == 0 {
+		opts = append(opts, client.Barging())
 	}
 	try := c.Acquire
 	if rand.IntN(4) == 0 {
@@ -108,7 +132,8 @@ func randomCall(t *testing.T, c *client.Client) {
 	}
 	lease, err := try(ctx, fmt.Sprint(rand.IntN(3)), opts...)
 	if err != nil {
-		if !errors.Is(err, client.ErrNotAcquired) && !errors.Is(err, client.ErrUnavailable) {
+		upgrade := errors.Is(err, client.ErrInvalid)
+		if !upgrade && !errors.Is(err, client.ErrNotAcquired) && !errors.Is(err, client.ErrUnavailable) {
 			t.Error(err)
 		}
 		return

@@ -103,16 +103,16 @@ func TestGatePassesAPlaceOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	req := client.Request{Key: t.Name(), Wait: true}
-	g, _, _ := gates.arrive(req)
-	_, second, _ := gates.arrive(req)
-	_, third, _ := gates.arrive(req)
-	gates.leave(g, nil)
+	first, _, _ := gates.arrive(req, req.Key)
+	p, second, _ := gates.arrive(req, req.Key)
+	q, third, _ := gates.arrive(req, req.Key)
+	gates.leave(first, nil, nil)
 	select {
 	case <-second.in:
 	default:
 		t.Fatal("the second is not next")
 	}
-	if err := client.WaitEnded(ctx, req, gates.giveUp(g, second, req)); !isLocal(err) {
+	if err := client.WaitEnded(ctx, req, gates.giveUp(p, second, req)); !isLocal(err) {
 		t.Error(err)
 	}
 	select {
@@ -120,6 +120,6 @@ func TestGatePassesAPlaceOn(t *testing.T) {
 	default:
 		t.Error("the third has not got the place of the second")
 	}
-	gates.leave(g, nil)
+	gates.leave(q, nil, nil)
 	wantIdle(t)
 }

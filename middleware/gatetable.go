@@ -19,101 +19,122 @@ type gateTable struct {
 
 type lockName struct{ scope, key string }
 
-// enter takes req in, at once or after waiting for its turn. The error is that of
-// one who did not get in.
-func (t *gateTable) enter(ctx context.Context, req client.Request) (*gate, error) {
-	g, w, refused := t.arrive(req)
+// enter takes req into the gate of key, at once or after waiting for its turn. The
+// error is that of one who did not get in.
+func (t *gateTable) enter(ctx context.Context, req client.Request, key string) (place, error) {
+	p, w, refused := t.arrive(req, key)
 	switch {
 	case refused != nil && ctx.Err() != nil:
-		return nil, client.WaitEnded(ctx, req, refused)
+		return place{}, client.WaitEnded(ctx, req, refused)
 	case refused != nil:
-		return nil, refused
+		return place{}, refused
 	case w == nil:
-		return g, nil
+		return p, nil
 	}
 	select {
 	case <-w.in:
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return nil, client.WaitEnded(ctx, req, t.giveUp(g, w, req))
+		return place{}, client.WaitEnded(ctx, req, t.giveUp(p, w, req))
 	}
-	return g, nil
+	if call := req.Call(); call != nil {
+		if w.held {
+			call.Waited()
+		}
+		if w.after != nil {
+			call.TakePlace(w.after)
+		}
+	}
+	return p, nil
 }
 
-// arrive takes req in if it may, else lets it queue or, where it does not wait,
-// refuses it.
-func (t *gateTable) arrive(req client.Request) (g *gate, w *waiter, refused error) {
-	name := lockName{req.Scope(), req.Key}
+// arrive takes req in if it may, else lets it queue for its place or, where it does
+// not wait, refuses it.
+func (t *gateTable) arrive(req client.Request, key string) (p place, w *waiter, refused error) {
+	name, a := lockName{req.Scope(), key}, asked(req)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g = t.open[name]
-	switch {
-	case g == nil:
-		g = &gate{name: name, owner: req.Owner, inside: 1}
+	g := t.open[name]
+	if g == nil {
+		g = &gate{name: name}
 		t.open[name] = g
-	case g.admits(req.Owner):
-		g.inside++
+	}
+	p = place{g, a.kind, a.owner}
+	switch {
+	case g.admits(a):
+		g.letIn(a)
+		g.advance() // others of its owner, where it barged
+	case g.clash(a) != nil:
+		return place{}, nil, &client.Error{Op: "acquire", Key: req.Key, Err: g.clash(a)}
 	case req.Wait:
-		w = &waiter{owner: req.Owner, in: make(chan struct{})}
+		w = &waiter{ask: a, in: make(chan struct{})}
 		g.queue.push(w)
 	default:
-		return nil, nil, g.refusal(req)
+		return place{}, nil, g.refusal(req)
 	}
-	return g, w, nil
+	return p, w, nil
 }
 
 // giveUp takes a waiter out whose ctx has ended, and says what kept it waiting.
-// One that was let in at that very moment passes its place on.
-func (t *gateTable) giveUp(g *gate, w *waiter, req client.Request) error {
+// One that was let in at that very moment passes its place on, and one that only
+// waited no longer keeps those behind it.
+func (t *gateTable) giveUp(p place, w *waiter, req client.Request) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last := g.refusal(req)
+	last := p.gate.refusal(req)
 	select {
 	case <-w.in:
-		t.out(g)
+		t.out(p)
 	default:
-		g.queue.remove(w)
+		p.gate.queue.remove(w)
+		p.gate.advance()
 	}
 	return last
 }
 
 // leave takes one out who came back from Redis with err and no lease; nil is a
-// panic.
-func (t *gateTable) leave(g *gate, err error) {
+// panic. Who is let in for it gets its place in the queue in Redis.
+func (t *gateTable) leave(p place, call *client.Call, err error) {
 	failure, learnt := lesson(err)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if learnt {
-		g.failure = failure
+		p.gate.failure = failure
 	}
-	t.out(g)
+	p.gate.leaving = call
+	t.out(p)
+	p.gate.leaving = nil
 }
 
 // keep notes that one of those inside has got a lease.
-func (t *gateTable) keep(g *gate) {
+func (t *gateTable) keep(p place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g.leases++
-	g.failure = nil
+	p.gate.leases++
+	p.gate.failure = nil
+}
+
+// downgrade notes that a lease has become a shared one.
+func (t *gateTable) downgrade(p place) place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return p.gate.downgrade(p)
 }
 
 // free takes out one whose lease has ended.
-func (t *gateTable) free(g *gate) {
+func (t *gateTable) free(p place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g.leases--
-	t.out(g)
+	p.gate.leases--
+	t.out(p)
 }
 
-// out takes one out of g, and the last one lets the next ones in. Its caller holds
-// t.mu.
-func (t *gateTable) out(g *gate) {
-	g.inside--
-	if g.inside > 0 {
-		return
-	}
-	if !g.admitNext() {
-		delete(t.open, g.name)
+// out takes one out, and forgets a gate with nobody inside: then nobody waits
+// either. Its caller holds t.mu.
+func (t *gateTable) out(p place) {
+	p.gate.out(p)
+	if p.gate.inside == 0 {
+		delete(t.open, p.gate.name)
 	}
 }

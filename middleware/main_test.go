@@ -12,12 +12,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newClient returns a Client whose pipeline is layers around core. It never talks
-// to Redis, and has gates of its own.
+// newClient returns a Client whose pipeline is layers around core, or around the
+// Client's own where core is nil. It reaches no Redis, and has gates of its own.
 func newClient(t testing.TB, core client.Handler, layers ...client.Middleware) *client.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	instead := func(client.Handler) client.Handler { return core }
+	instead := func(own client.Handler) client.Handler {
+		if core == nil {
+			return own
+		}
+		return core
+	}
 	c, err := client.New(rdb, client.WithGate(t.Name()), client.WithMiddleware(append(layers, instead)...))
 	if err != nil {
 		t.Fatal(err)

@@ -160,6 +160,38 @@ local function waiter(token, entry)
   return w
 end
 
+-- Ends the token's lease, of those that h are. 1 released; 2 resting; 0 it was gone;
+-- -1 the lock is another's.
+local function leave(k, h, token, minimum)
+  local function free(rec)
+    local since = tonumber(get(rec, 'since'))
+    local rest = math.min(minimum, minimum - (now - since))
+    redis.call('DEL', k.lock)
+    if rest <= 0 then return 1 end
+    rec = string.gsub(rec, '^hf1 %a+=%S+', function() return 'hf1 resting=' .. token end)
+    redis.call('SET', k.lock, rec, 'PX', int(rest))
+    return 2
+  end
+  if not h then return 0 end
+  if h.state == 'foreign' then return -1 end
+  if h.state == 'resting' then return h.token == token and 2 or -1 end
+  if not holds(k, h, token) then return h.group and h.mode ~= 'x' and 0 or -1 end
+  if not h.group then return free(h.rec) end
+  redis.call('ZREM', k.members, token)
+  redis.call('HDEL', k.info, token)
+  if h.count == 1 then
+    redis.call('DEL', k.members, k.info)
+    minimum = math.max(minimum, tonumber(get(h.rec, 'min')))
+    return free(h.rec)
+  end
+  if h.mode ~= 'x' and h.token == token then
+    local other = redis.call('ZREVRANGE', k.members, 0, 0)[1]
+    redis.call('SET', k.lock, redis.call('HGET', k.info, other) or h.rec, 'PX', 1)
+  end
+  keep(k)
+  return 1
+end
+
 local messages = {}
 
 -- Hands the lock to those who wait, first come first, as far as h admits them, and
@@ -182,6 +214,19 @@ local function advance(k, h, how)
       return h
     end
   end
+end
+
+-- Ends the token's lease and its wait, and hands the lock on. What is wrong with the
+-- queue is for those who wait to learn, not for a release.
+local function release(k, token, minimum)
+  local result = leave(k, holders(k), token, minimum)
+  pcall(function()
+    if redis.call('ZCARD', k.queue) > 0 then
+      drop(k, token)
+      advance(k, holders(k), 'h')
+    end
+  end)
+  return result
 end
 
 -- Sends the messages of the hand-offs: last, and refused without harm.

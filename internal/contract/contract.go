@@ -120,5 +120,21 @@ var contracts = []struct {
 	{name: "Fence/stays over Extend and re-entry", check: fenceStays, remote: true},
 	{name: "Inspect/tells and changes nothing", check: inspect, remote: true},
 	{name: "Break/lets the next one in", check: breaks, remote: true},
+	{name: "Shared/readers together, a writer alone", check: sharedTogether, remote: true},
+	{name: "Shared/each reader has its own expiry", check: sharedExpiry, remote: true},
+	{name: "Shared/an upgrade is refused", check: upgrade, remote: true},
+	{name: "Shared/a downgrade lets readers in", check: downgrade, remote: true},
+	{name: "Shared/readers and writers", check: readersAndWriters, remote: true},
+
+	{name: "Slots/at most so many", check: slotsLimit, remote: true},
+	{name: "Slots/of one number", check: slotsOfOneNumber, remote: true},
+	{name: "Slots/come back from the dead", check: slotsExpire, remote: true},
+	{name: "Slots/under load", check: slotsUnderLoad, remote: true},
+
+	{name: "Many/at once", check: manyAtOnce, remote: true},
+	{name: "Many/or none", check: manyOrNone, remote: true},
+	{name: "Many/end together", check: manyEndTogether, remote: true},
+	{name: "Many/overlap", check: manyOverlap, remote: true},
+
 	{name: "Input/is checked before anything is written", check: badInput},
 }
