@@ -122,6 +122,12 @@ func (a *acquire) describe(l labels) {
 	if n := a.call.ShortCircuits(); n > 0 {
 		attrs = append(attrs, attrShortCircuits.Int(n))
 	}
+	if n := a.call.Position(); n > 0 {
+		attrs = append(attrs, attrPosition.Int(n))
+	}
+	if wake := a.call.WakeSource(); wake != client.WakeNone {
+		attrs = append(attrs, labelKeys[labelWake].String(string(wake)))
+	}
 	if fence, ok := a.lease.Fence(); ok {
 		attrs = append(attrs, attrFence.Int64(int64(fence)))
 	}

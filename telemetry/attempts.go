@@ -16,7 +16,8 @@ const (
 )
 
 // Attempts is the layer that counts each try by its result. It belongs inside the
-// retry layer and the breaker; tries that the breaker refuses do not reach it and
+// retry layer and the breaker. A try that was granted after a wait in the queue in Redis
+// says what ended the wait. Tries that the breaker refuses do not reach it and
 // are counted by Middleware.
 func (t *Telemetry) Attempts() client.Middleware {
 	return func(next client.Handler) client.Handler {
@@ -25,7 +26,11 @@ func (t *Telemetry) Attempts() client.Middleware {
 				return next(ctx, req) // nothing is tried any more, or nobody counts
 			}
 			lease, err := next(ctx, req)
-			t.hub.add(ctx, t.hub.attempts, 1, labels{labelClass: t.hub.class(req.Class).name, labelResult: resultOf(err)})
+			l := labels{labelClass: t.hub.class(req.Class).name, labelResult: resultOf(err)}
+			if call := req.Call(); err == nil && call != nil {
+				l[labelWake] = string(call.WakeSource())
+			}
+			t.hub.add(ctx, t.hub.attempts, 1, l)
 			return lease, err
 		}
 	}

@@ -18,6 +18,7 @@ const (
 	attrAttempts      = attribute.Key("holdfast.attempts")
 	attrShortCircuits = attribute.Key("holdfast.short_circuits")
 	attrFence         = attribute.Key("holdfast.fence")
+	attrPosition      = attribute.Key("holdfast.queue.position")
 	attrKey           = attribute.Key("holdfast.key")
 	attrFailures      = attribute.Key("holdfast.renewal.failures")
 	attrHolder        = attribute.Key("holdfast.holder.identity")

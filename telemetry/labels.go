@@ -21,6 +21,7 @@ const (
 	labelBreaker
 	labelState
 	labelTo
+	labelWake
 	labelCount
 )
 
@@ -35,6 +36,7 @@ var labelKeys = [labelCount]attribute.Key{
 	labelBreaker:   "holdfast.breaker",
 	labelState:     "holdfast.state",
 	labelTo:        "holdfast.to",
+	labelWake:      "holdfast.wake",
 }
 
 // labels are the attributes of one series; empty ones are absent.
