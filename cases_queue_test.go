@@ -295,6 +295,7 @@ func TestC074AWaiterOfAFrozenServerLeavesNoEntry(t *testing.T) {
 	_, err := w.Acquire(ctx, "k")
 	s.only(err, holdfast.ErrUnavailable)
 	s.srv.Thaw()
+	s.awaitQueue("k", 0)
 	next := s.waiting("k")
 	s.release(holder)
 	s.release(s.granted(next, 4*time.Second+soon))

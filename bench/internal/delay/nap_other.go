@@ -1,0 +1,7 @@
+//go:build !linux
+
+package delay
+
+import "time"
+
+func napUntil(due time.Time) { time.Sleep(time.Until(due)) }
