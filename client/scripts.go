@@ -11,14 +11,23 @@ import (
 //go:embed lua/lock.lua
 var lockLua string
 
+//go:embed lua/acquire_fast.lua
+var acquireFastLua string
+
 //go:embed lua/acquire.lua
 var acquireLua string
 
 //go:embed lua/poll.lua
 var pollLua string
 
+//go:embed lua/extend_fast.lua
+var extendFastLua string
+
 //go:embed lua/extend.lua
 var extendLua string
+
+//go:embed lua/release_fast.lua
+var releaseFastLua string
 
 //go:embed lua/release.lua
 var releaseLua string
@@ -32,23 +41,26 @@ var inspectLua string
 //go:embed lua/break.lua
 var breakLua string
 
-// script is a Lua script, with what all share in front, and its digest, by which a server that has run it before
+// script is a Lua script and its digest, by which a server that has run it before
 // knows it.
 type script struct{ source, sha string }
 
-func newScript(body string) *script {
-	source := lockLua + body
+// newScript makes one of a fast path, what all scripts share, and the body. A server
+// runs what comes first anew each time, and the functions of the rest are dear beside
+// a short script.
+func newScript(fast, body string) *script {
+	source := fast + lockLua + body
 	return &script{source, redis.NewScript(source).Hash()}
 }
 
 var (
-	acquireScript   = newScript(acquireLua)
-	pollScript      = newScript(pollLua)
-	extendScript    = newScript(extendLua)
-	releaseScript   = newScript(releaseLua)
-	downgradeScript = newScript(downgradeLua)
-	inspectScript   = newScript(inspectLua)
-	breakScript     = newScript(breakLua)
+	acquireScript   = newScript(acquireFastLua, acquireLua)
+	pollScript      = newScript("", pollLua)
+	extendScript    = newScript(extendFastLua, extendLua)
+	releaseScript   = newScript(releaseFastLua, releaseLua)
+	downgradeScript = newScript("", downgradeLua)
+	inspectScript   = newScript("", inspectLua)
+	breakScript     = newScript("", breakLua)
 )
 
 // eval is one run of a script.
