@@ -245,3 +245,57 @@ func TestC015OddBytes(t *testing.T) {
 	_, err = s.process().TryAcquire(s.ctx, "k", holdfast.WithOwner(large))
 	s.only(err, holdfast.ErrInvalid)
 }
+
+// C005: the gate is not freed before the key is, however the release was called.
+func TestC005TheGateWaitsForTheKey(t *testing.T) {
+	s := newSite(t)
+	c := s.proxied()
+	l := s.acquire(c, "k")
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	s.proxy.Delay(150 * time.Millisecond)
+	_ = l.Release(ctx)
+	next := s.acquire(c, "k")
+	if before, _ := l.Fence(); !s.held("k") {
+		t.Error("the key of the next lease is gone")
+	} else if fence, _ := next.Fence(); fence <= before {
+		t.Errorf("fence %d after %d", fence, before)
+	}
+	s.release(next)
+}
+
+// C008: a server that refuses writes has not released.
+func TestC008ARefusedReleaseIsNoRelease(t *testing.T) {
+	s := newSite(t)
+	c := s.process(holdfast.WithCommandTimeout(time.Second))
+	l := s.acquire(c, "k", holdfast.WithTTL(2*time.Second))
+	s.rdb.ConfigSet(s.ctx, "min-replicas-to-write", "1")
+	err := l.Release(s.ctx)
+	s.only(err, holdfast.ErrUnavailable)
+	if err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+		t.Errorf("%v does not say what the server said", err)
+	}
+	s.await("the end of the TTL", func() bool { return !s.held("k") })
+	s.rdb.ConfigSet(s.ctx, "min-replicas-to-write", "0")
+	s.release(s.acquire(s.process(), "k"))
+}
+
+// C014: what is lost is told on both protocols.
+func TestC014BothProtocolsTellOfALoss(t *testing.T) {
+	s := newSite(t)
+	for _, protocol := range []int{2, 3} {
+		c := s.client(s.srv.Client(t, func(o *redis.Options) { o.Protocol = protocol }))
+		for _, harm := range []func(){
+			func() { s.del("k") },
+			func() {
+				s.rdb.Set(s.ctx, record("k"), "hf1 token=other fence=1 since=1 holder=x owner=- mode=x min=0 trace=-", time.Minute)
+			},
+		} {
+			l := s.acquire(c, "k")
+			harm()
+			s.only(l.Extend(s.ctx, time.Minute), holdfast.ErrNotHeld)
+			s.only(l.Release(s.ctx), holdfast.ErrNotHeld)
+			s.rdb.Del(s.ctx, record("k"))
+		}
+	}
+}

@@ -36,6 +36,8 @@ type (
 	Middleware = client.Middleware
 	// Event is something that happened to a lease; see client.Event.
 	Event = client.Event
+	// Holder is one of those who hold a lock; see client.Holder.
+	Holder = client.Holder
 	// Info is what Redis knows of a lock; see client.Info.
 	Info = client.Info
 	// Option configures a Client; see client.Option.
@@ -90,6 +92,15 @@ func Reentrant() SharedOption { return client.Reentrant() }
 
 // WithOwner lets every acquire with the same id enter; see client.WithOwner.
 func WithOwner(id string) AcquireOption { return client.WithOwner(id) }
+
+// Shared takes the lock together with others who do so; see client.Shared.
+func Shared() AcquireOption { return client.Shared() }
+
+// Slots lets up to n leases hold the lock together; see client.Slots.
+func Slots(n int) AcquireOption { return client.Slots(n) }
+
+// Barging lets an acquire in over those who wait; see client.Barging.
+func Barging() SharedOption { return client.Barging() }
 
 // WithMiddleware adds layers between telemetry and timeout; see client.WithMiddleware.
 func WithMiddleware(mws ...Middleware) Option { return client.WithMiddleware(mws...) }
