@@ -287,7 +287,7 @@ func TestC072DeadWaitersCostOneWindow(t *testing.T) {
 func TestC074AWaiterOfAFrozenServerLeavesNoEntry(t *testing.T) {
 	s := newSite(t)
 	holder := s.acquire(s.process(), "k")
-	w := s.process(holdfast.WithAttemptTimeout(100*time.Millisecond), holdfast.WithCommandTimeout(200*time.Millisecond))
+	w := s.process(holdfast.WithAttemptTimeout(time.Second), holdfast.WithCommandTimeout(time.Second))
 	s.release(s.acquire(w, "warm"))
 	s.srv.Freeze()
 	ctx, cancel := context.WithTimeout(s.ctx, 200*time.Millisecond)

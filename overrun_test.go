@@ -94,6 +94,9 @@ func (s *site) overrun(c *holdfast.Client) overrun {
 				_, err := c.Acquire(ctx, fmt.Sprint("k", i/2))
 				late := time.Since(deadline)
 				cancel()
+				if errors.Is(err, holdfast.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+					continue // refused before its deadline: too many commands without an answer
+				}
 				if !errors.Is(err, context.DeadlineExceeded) {
 					s.Errorf("the deadline did not end the call: %v", err)
 				}

@@ -102,9 +102,9 @@ func TestThePermissionsThatARefusalNamesAreEnough(t *testing.T) {
 
 	logs := new(journal)
 	logger := holdfast.WithLogger(slog.New(slog.NewTextHandler(logs, nil)))
-	a, b := s.user("rich", "secret", logger, holdfast.WithTTL(time.Second)), s.user("rich", "secret", logger)
+	a, b := s.user("rich", "secret", logger, holdfast.WithTTL(3*time.Second)), s.user("rich", "secret", logger)
 	first := s.acquire(a, "k")
-	second := make(chan *holdfast.Lease)
+	second := make(chan *holdfast.Lease, 1)
 	go func() {
 		l, err := b.Acquire(s.ctx, "k", holdfast.WithWaitTimeout(patience))
 		if err != nil {
@@ -115,7 +115,10 @@ func TestThePermissionsThatARefusalNamesAreEnough(t *testing.T) {
 	renewed := make(chan struct{})
 	once := sync.OnceFunc(func() { close(renewed) })
 	first.Observe(func(ev holdfast.Event) {
-		if ev.Kind == client.EventRenewed {
+		if ev.Kind == client.EventEnded && ev.Reason != client.EndReleased {
+			t.Errorf("the lease ended: %v", ev.Err)
+		}
+		if ev.Kind == client.EventRenewed || ev.Kind == client.EventEnded {
 			once()
 		}
 	})
