@@ -120,6 +120,10 @@ func WithGate(name string) Option { return client.WithGate(name) }
 // WithCommandTimeout bounds each command; see client.WithCommandTimeout.
 func WithCommandTimeout(d time.Duration) Option { return client.WithCommandTimeout(d) }
 
+// WithoutLocalHandOver has each Release give the lock back to Redis; see
+// client.WithoutLocalHandOver.
+func WithoutLocalHandOver() Option { return client.WithoutLocalHandOver() }
+
 // WithLogger sets where transitions are logged; see client.WithLogger.
 func WithLogger(l *slog.Logger) Option { return client.WithLogger(l) }
 

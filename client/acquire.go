@@ -200,7 +200,7 @@ func (c *Client) abandon(call *Call) {
 	if lease != nil {
 		h := lease.hold
 		h.end(EndCanceled, "", &Error{Op: opAcquire, Key: h.key, Err: errors.New("the acquire did not return the lease")})
-		dirty = dirty || !h.degraded
+		dirty = dirty || h.inRedis()
 	}
 	if dirty || engaged {
 		c.janitor.add(call.removal(token, dirty))
@@ -231,9 +231,13 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	if err := req.check(); err != nil {
 		return nil, &Error{Op: opAcquire, Key: req.Key, Err: err}
 	}
+	inherited, ok := call.inherited(req)
 	id, traceparent, lease := call.begin()
 	if lease != nil {
 		return lease, nil
+	}
+	if ok {
+		return call.granted(inherited), nil
 	}
 	sent := time.Now()
 	var w *waiter

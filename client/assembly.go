@@ -48,7 +48,7 @@ func WithExtension(value any) Option {
 
 // Command is one command that ended, for those who judge the server's health.
 type Command struct {
-	Op       string // acquire, poll, extend, renew, release, cleanup, inspect, downgrade, break
+	Op       string // acquire, poll, extend, renew, release, cleanup, inspect, downgrade, break, promote
 	Verdict  Verdict
 	Answered bool // the server replied, if only with an error
 	Duration time.Duration

@@ -30,6 +30,7 @@ type Call struct {
 	dirty           bool  // an attempt was sent and its outcome is not known
 	lease           *Lease
 
+	tenure   *Tenure // that a lease of this process left to it
 	waiter   *waiter // its place in the queue in Redis, once it asked for one
 	engaged  bool    // it has something in Redis: a place, or some of several locks
 	taken    int     // how many of several locks it had at most
@@ -66,8 +67,9 @@ func (c *Call) granted(g grant) *Lease {
 	}
 	if c.waiter != nil {
 		c.wake = c.client.waiters.leave(c.waiter)
-		c.waiter, c.engaged = nil, false
+		c.waiter = nil
 	}
+	c.engaged = false
 	c.last = nil
 	return c.lease
 }

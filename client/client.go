@@ -22,6 +22,7 @@ type Client struct {
 	scope          string
 	logger         *slog.Logger
 	commandTimeout time.Duration
+	noHandOver     bool
 	layers         []Layer
 	handler        Handler
 	onClose        []func(context.Context) error
@@ -91,6 +92,7 @@ func build(rdb redis.UniversalClient, opts []Option) (*Client, error) {
 		defaults: cfg.acquire, prefix: cfg.prefix, identity: cfg.identity, logger: cfg.logger,
 		scope:          scopeOf(rdb, cfg.prefix, cfg.gate),
 		commandTimeout: cfg.commandTimeout,
+		noHandOver:     cfg.noHandOver,
 		onClose:        cfg.onClose,
 		background:     func(ctx context.Context) context.Context { return ctx },
 		stopped:        make(chan struct{}),

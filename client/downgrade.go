@@ -40,7 +40,7 @@ func (h *hold) downgrade(ctx context.Context) error {
 		return nil
 	case mode != Exclusive, minHold > 0:
 		return invalid("a lease of mode %s with a minimum hold of %v cannot be downgraded", mode, minHold)
-	case h.degraded:
+	case h.degraded.Load():
 		return invalid("a degraded lease excludes this process alone, and cannot be shared")
 	}
 	start := time.Now()

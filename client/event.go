@@ -21,6 +21,9 @@ const (
 	EventEnded
 	// EventDowngraded: an exclusive lease is shared from now on; see Lease.Downgrade.
 	EventDowngraded
+	// EventPromoted: a degraded lease is in Redis, and as any other from now on; see
+	// Promote.
+	EventPromoted
 )
 
 // EndReason says why a lease ended.

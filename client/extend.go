@@ -25,9 +25,8 @@ func (h *hold) extend(ctx context.Context, ttl time.Duration) error {
 		return fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, contextError(ctx))
 	}
 	sent := time.Now()
-	if h.degraded {
-		h.confirm(sent, ttl, true)
-		return nil
+	if h.extendLocally(ttl) {
+		return h.standing()
 	}
 	_ = h.sending(sent, ttl)
 	c := h.client
@@ -95,18 +94,14 @@ func (h *hold) confirm(sent time.Time, ttl time.Duration, explicit bool) {
 	now := time.Now()
 	h.mu.Lock()
 	if h.phase != phaseLive {
-		remove := !h.degraded && (h.reason == EndLost || h.reason == EndExpired) && h.phase == phaseEnded
+		remove := !h.degraded.Load() && (h.reason == EndLost || h.reason == EndExpired) && h.phase == phaseEnded
 		h.mu.Unlock()
 		if remove {
 			h.client.janitor.add(h.removal())
 		}
 		return
 	}
-	if h.degraded {
-		h.deadline = h.deadline.later(localDeadline(sent, ttl))
-	} else {
-		h.deadline = h.deadline.later(deadlineAt(sent, ttl))
-	}
+	h.deadline = h.deadline.later(deadlineAt(sent, ttl))
 	if explicit {
 		h.ttl = ttl
 	}

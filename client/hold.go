@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,13 +17,16 @@ type hold struct {
 	keys          []string // of AcquireAll
 	owner         string
 	id            leaseID
-	fence         uint64
-	degraded      bool
+	fence         uint64 // of a degraded lease 0, until that is promoted
+	degraded      atomic.Bool
+	local         localTerms
 	granted       time.Time
 	maxTTL        time.Duration
 	renewInterval time.Duration
-	noRenewal     bool
-	maxHoldAt     time.Time // zero for none
+	maxHoldAt     time.Time     // zero for none
+	since         time.Time     // of the first lease of its tenure
+	first         time.Duration // the TTL that the tenure began with
+	grants        int           // the how manieth of its tenure it is
 
 	ctx       *leaseContext
 	cancel    context.CancelCauseFunc
@@ -35,6 +39,7 @@ type hold struct {
 
 	mu        sync.Mutex
 	mode      Mode
+	next      func(*Tenure) bool // who may have the lock next; see Lease.Offer
 	handles   int
 	ttl       time.Duration // of later renewals
 	deadline  deadline
@@ -42,6 +47,8 @@ type hold struct {
 	phase     phase
 	reason    EndReason
 	minHold   time.Duration
+	noRenewal bool
+	promoting bool // Promote is under way
 	straggler bool // an acquire of its token may yet reach Redis, or be in a buffer there
 	unsure    bool // a command that extends was sent and not answered
 	renewErr  error
@@ -66,6 +73,7 @@ const (
 type grant struct {
 	req       Request
 	fence     uint64
+	tenure    *Tenure       // whose next lease it is, nil for one that Redis granted
 	sent      time.Time     // before the command that was granted, or no later than the hand-off
 	ttl       time.Duration // from then on, until the first renewal
 	id        leaseID
@@ -81,7 +89,7 @@ func (c *Client) newLease(g grant) *Lease {
 	call := g.req.call
 	h := &hold{
 		client: c, key: g.req.Key, keys: g.req.Keys, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
-		id: g.id, fence: g.fence, degraded: g.degraded,
+		id: g.id, fence: g.fence,
 		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL, straggler: g.straggler,
 		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,
 		handles: 1, ttl: g.req.TTL, deadline: deadlineAt(g.sent, g.ttl), lastKey: g.sent.Add(g.ttl), index: -1,
@@ -90,14 +98,21 @@ func (c *Client) newLease(g grant) *Lease {
 		h.maxHoldAt = h.granted.Add(d)
 	}
 	if g.degraded {
+		h.degraded.Store(true)
+		h.local = localTerms{call.traceparent, call.opts.noRenewal}
 		h.deadline = localDeadline(g.sent, g.ttl)
 	}
+	h.since, h.first, h.grants = h.granted, g.ttl, 1
 	inner, cancel := context.WithCancelCause(call.ctx)
 	h.ctx, h.cancel = &leaseContext{inner, h}, cancel
 	h.renewAt = g.sent.Add(h.interval())
 	if g.reserved {
 		h.lastKey = h.granted.Add(g.ttl)
 		h.renewAt = h.granted.Add(min(h.deadline.left(h.granted)/3, h.interval()))
+	}
+	if t := g.tenure; t != nil {
+		h.since, h.grants, h.deadline, h.lastKey, h.renewAt = t.since, t.grants, t.deadline, t.lastKey, t.renewAt
+		h.straggler, h.unsure = t.straggler, t.unsure
 	}
 	lease := &Lease{hold: h, ctx: h.ctx, done: make(chan struct{})}
 	h.observers.lease = lease
@@ -187,11 +202,11 @@ func (h *hold) expire() {
 // lose ends a hold whose deadline has passed, for the reason that fits.
 func (h *hold) lose(now time.Time) {
 	h.mu.Lock()
-	renewErr, unsure, lastKey := h.renewErr, h.unsure, h.lastKey
+	renewErr, unsure, lastKey, noRenewal := h.renewErr, h.unsure, h.lastKey, h.noRenewal
 	h.mu.Unlock()
 	loss, reason, detail := LossExpired, EndLost, "its time passed before a renewal was due or could be sent"
 	switch {
-	case h.noRenewal:
+	case noRenewal:
 		reason, detail = EndExpired, "its TTL passed and it is not renewed"
 	case renewErr != nil:
 		loss, detail = LossUnreachable, fmt.Sprintf("its time passed while renewals failed: %v", renewErr)

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,6 +48,7 @@ type janitor struct {
 
 	mu      sync.Mutex
 	queue   []*removal
+	batch   []*removal // under way, or the last one
 	running bool
 	stopped bool
 	full    bool
@@ -104,12 +106,20 @@ func (j *janitor) take() []*removal {
 	defer j.mu.Unlock()
 	n := min(len(j.queue), removalBatch)
 	if n == 0 {
-		j.running, j.queue = false, nil
+		j.running, j.queue, j.batch = false, nil, nil
 		return nil
 	}
-	batch := j.queue[:n:n]
+	j.batch = j.queue[:n:n]
 	j.queue = j.queue[n:]
-	return batch
+	return j.batch
+}
+
+// removes tells whether token is being taken out.
+func (j *janitor) removes(token string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	its := func(r *removal) bool { return r.id.token == token }
+	return slices.ContainsFunc(j.batch, its) || slices.ContainsFunc(j.queue, its)
 }
 
 // drop gives up what is left when the Client stops.

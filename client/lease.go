@@ -60,9 +60,9 @@ func (l *Lease) Token() string {
 // Fence returns the fencing token of the grant: it rises with every grant of the
 // key, whoever gets it, so a resource that remembers the highest one it saw can
 // refuse a holder that was overtaken. It stays the same over Extend and re-entry.
-// ok is false on a degraded lease, which has none.
+// ok is false on a degraded lease, which has none until it is promoted.
 func (l *Lease) Fence() (token uint64, ok bool) {
-	if l.none() || l.hold.degraded {
+	if l.none() || l.hold.degraded.Load() {
 		return 0, false
 	}
 	return l.hold.fence, true
@@ -91,8 +91,9 @@ func (l *Lease) Deadline() time.Time {
 }
 
 // Degraded tells whether the lease excludes only this process, since Redis could
-// not be reached and the class allows that.
-func (l *Lease) Degraded() bool { return !l.none() && l.hold.degraded }
+// not be reached and the class allows that. It becomes false when the lease is
+// promoted; see EventPromoted.
+func (l *Lease) Degraded() bool { return !l.none() && l.hold.degraded.Load() }
 
 // Extend moves the lease's end to ttl from now, unless it is later already, and
 // makes ttl that of later renewals. It fails with ErrNotHeld when the lease is no

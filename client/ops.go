@@ -54,6 +54,7 @@ func (c *Client) Inspect(ctx context.Context, key string) (Info, error) {
 		left, _ := list[i].(int64)
 		text, _ := list[i+1].(string)
 		rec, _ := parseRecord(text)
+		c.scheduler.amend(&rec)
 		info.Resting, info.Mode, info.Slots = rec.resting, rec.mode, rec.slots
 		info.Holders = append(info.Holders, Holder{rec.holder, rec.fence, rec.since,
 			max(0, time.Duration(left)*time.Millisecond), rec.traceparent})

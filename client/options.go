@@ -37,6 +37,7 @@ type config struct {
 	gate           string
 	logger         *slog.Logger
 	commandTimeout time.Duration
+	noHandOver     bool
 	layers         []Layer
 	onClose        []func(context.Context) error
 	extensions     []any
@@ -285,6 +286,19 @@ func WithGate(name string) Option {
 			return invalid("gate name is empty")
 		}
 		c.gate = name
+		return nil
+	})
+}
+
+// WithoutLocalHandOver has each Release give the lock back to Redis, even where the
+// next who waits for it is of this process. Default: a lock that many in one process
+// want is passed on among them without asking Redis, up to 32 times or for 20 ms in a
+// row, where they ask for it with equal options, exclusively and with renewal. Each of
+// their leases has a fence of its own, but they share a token, and others see the first
+// of them in the holder record.
+func WithoutLocalHandOver() Option {
+	return clientOption(func(c *config) error {
+		c.noHandOver = true
 		return nil
 	})
 }

@@ -22,8 +22,14 @@ func (h *hold) leave(ctx context.Context) error {
 		return nil
 	case h.phase == phaseLive:
 		h.phase, h.reason = phaseLeaving, EndReleased
+		t, next := h.tenure(time.Now()), h.next
 		h.mu.Unlock()
 		h.stop(&Error{Op: opRelease, Key: h.key, Err: ErrReleased})
+		if t != nil && next(t) {
+			h.observers.push(Event{Kind: EventReleased, At: time.Now(), Context: ctx})
+			h.finish(EndReleased, "", ErrReleased)
+			return nil
+		}
 		return h.free(ctx)
 	case h.reason == EndLost || h.reason == EndExpired || h.reason == EndConflict || h.deadline.passed(time.Now()):
 		reason := h.reason
@@ -53,7 +59,7 @@ func (h *hold) free(ctx context.Context) error {
 	var err error
 	rm := h.removal()
 	switch {
-	case !h.degraded:
+	case !h.degraded.Load():
 		err = h.remove(ctx, rm)
 	case rm.tombstone > 0:
 		h.client.janitor.add(rm)
@@ -66,7 +72,7 @@ func (h *hold) free(ctx context.Context) error {
 		h.finish(EndLost, LossTaken, h.lost(LossTaken, "another held its key before the release"))
 	case errors.Is(err, ErrNotHeld):
 		h.finish(EndLost, LossExpired, h.lost(LossExpired, "its key was gone before the release"))
-	case h.degraded && now.Before(rest):
+	case h.degraded.Load() && now.Before(rest):
 		h.client.scheduler.rest(h, rest)
 	default:
 		h.finish(EndReleased, "", ErrReleased)

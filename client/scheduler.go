@@ -120,6 +120,16 @@ func (s *scheduler) all() []*hold {
 	return append([]*hold(nil), s.holds...)
 }
 
+// amend has the record tell of the lease that holds the lock now, where that is one of
+// ours which followed another under its token.
+func (s *scheduler) amend(rec *record) {
+	for _, h := range s.all() {
+		if h.id.token == rec.token && h.grants > 1 {
+			rec.fence, rec.since = h.fence, h.granted
+		}
+	}
+}
+
 // empty returns a channel that is closed when no hold is left.
 func (s *scheduler) empty() <-chan struct{} {
 	s.mu.Lock()

@@ -21,6 +21,7 @@ const (
 	opInspect   = "inspect"
 	opBreak     = "break"
 	opDowngrade = "downgrade"
+	opPromote   = "promote"
 )
 
 // tombstoneLife is how long a withdrawn token is refused. It outlasts what a
@@ -42,6 +43,7 @@ type acquireResult struct {
 	withdrawn bool
 	held      *HeldError
 	holder    uint64 // fence of who holds it
+	token     string // of who holds it
 	ticket    string // place in the queue, for one who waits there
 	which     int    // the lock that is held, from 0
 }
@@ -147,7 +149,7 @@ func (s *store) acquired(v any) (acquireResult, error) {
 		last, _ := list[5].(string)
 		r.fence, _ = strconv.ParseUint(last, 10, 53)
 		rec, _ := parseRecord(text)
-		r.holder = rec.fence
+		r.holder, r.token = rec.fence, rec.token
 		which, _ := list[6].(int64)
 		r.which = int(which) - 1
 		return r, nil

@@ -19,12 +19,13 @@ const (
 // WakeSource says what ended a wait in the queue.
 type WakeSource string
 
-// The ways in which a waiter gets the lock.
+// The ways in which one who waited gets the lock.
 const (
 	WakeNone    WakeSource = ""        // it did not wait in the queue, or asked again itself
 	WakeHandOff WakeSource = "handoff" // a holder released, and its script handed over
 	WakeExpiry  WakeSource = "expiry"  // the holder's time had passed, and a waiter noticed
 	WakePoll    WakeSource = "poll"    // the message was lost, and the waiter's poll found the grant
+	WakeLocal   WakeSource = "local"   // a holder of the same process released, and left the lock to it
 )
 
 // waiter is a call's place in the queue of its lock in Redis. Its fields, but for

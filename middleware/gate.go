@@ -69,6 +69,7 @@ func through(ctx context.Context, req client.Request, key string, behind []strin
 	kept = true
 	gates.keep(p)
 	follow(lease, p)
+	lease.Offer(func(t *client.Tenure) bool { return gates.bequeath(p, t) })
 	return lease, err
 }
 

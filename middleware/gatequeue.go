@@ -6,8 +6,10 @@ import "github.com/holdfast-go/holdfast/client"
 type waiter struct {
 	ask
 	in         chan struct{}
-	held       bool         // by then: those before it had the lock, or left it to others
-	after      *client.Call // who left without the lock when it was let in, if anybody
+	held       bool // by then: those before it had the lock, or left it to others
+	call       *client.Call
+	tenure     *client.Tenure // that was left to it when it was let in, if any
+	after      *client.Call   // who left without the lock when it was let in, if anybody
 	prev, next *waiter
 }
 

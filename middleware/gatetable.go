@@ -42,7 +42,9 @@ func (t *gateTable) enter(ctx context.Context, req client.Request, key string) (
 		if w.held {
 			call.Waited()
 		}
-		if w.after != nil {
+		if w.tenure != nil {
+			call.Inherit(w.tenure)
+		} else if w.after != nil {
 			call.TakePlace(w.after)
 		}
 	}
@@ -68,7 +70,7 @@ func (t *gateTable) arrive(req client.Request, key string) (p place, w *waiter, 
 	case g.clash(a) != nil:
 		return place{}, nil, &client.Error{Op: "acquire", Key: req.Key, Err: g.clash(a)}
 	case req.Wait:
-		w = &waiter{ask: a, in: make(chan struct{})}
+		w = &waiter{ask: a, call: req.Call(), in: make(chan struct{})}
 		g.queue.push(w)
 	default:
 		return place{}, nil, g.refusal(req)
@@ -85,6 +87,9 @@ func (t *gateTable) giveUp(p place, w *waiter, req client.Request) error {
 	last := p.gate.refusal(req)
 	select {
 	case <-w.in:
+		if w.tenure != nil {
+			w.tenure.GiveBack()
+		}
 		t.out(p)
 	default:
 		p.gate.queue.remove(w)
@@ -120,6 +125,22 @@ func (t *gateTable) downgrade(p place) place {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return p.gate.downgrade(p)
+}
+
+// bequeath leaves the lock to who waits first, if it asks for just that. It comes in
+// while the one whose lease ends is still inside.
+func (t *gateTable) bequeath(p place, tenure *client.Tenure) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g, w := p.gate, p.gate.queue.first
+	if w == nil || w.call == nil || g.inside != 1 || !tenure.Fits(w.call) {
+		return false
+	}
+	g.queue.remove(w)
+	g.letIn(w.ask)
+	w.held, w.tenure = true, tenure
+	close(w.in)
+	return true
 }
 
 // free takes out one whose lease has ended.

@@ -16,6 +16,7 @@ local BEAT = 3000         -- ms: after it a waiter that did not poll is taken fo
 local QUEUE_LIFE = 10000  -- ms: of the queue's keys
 local FENCE_LIFE = 86400000
 local MAX_FENCE = 9007199254740000
+local BLOCK = 32          -- fences that a lone exclusive grant reserves, for the leases that follow it in its process
 
 local function int(n) return string.format('%.0f', n) end
 
@@ -104,8 +105,9 @@ local function grant(k, h, w, state, ttl)
   local fence = int(math.max((lastFence(k) or 0) + 1, micros, w.seen + 1))
   local rec = 'hf1 ' .. state .. '=' .. w.token .. ' fence=' .. fence .. ' since=' .. int(now) .. ' holder=' .. w.holder
     .. ' owner=' .. w.owner .. ' mode=' .. w.mode .. ' min=' .. int(w.min) .. ' trace=' .. w.trace
-  redis.call('SET', k.fence, fence, 'PX', FENCE_LIFE)
-  if w.mode == 'x' and w.owner == '-' then
+  local alone = w.mode == 'x' and w.owner == '-'
+  redis.call('SET', k.fence, alone and int(tonumber(fence) + BLOCK - 1) or fence, 'PX', FENCE_LIFE)
+  if alone then
     redis.call('SET', k.lock, rec, 'PX', int(ttl))
     return fence
   end
