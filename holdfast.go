@@ -124,6 +124,10 @@ func WithCommandTimeout(d time.Duration) Option { return client.WithCommandTimeo
 // client.WithoutLocalHandOver.
 func WithoutLocalHandOver() Option { return client.WithoutLocalHandOver() }
 
+// WithoutSharedRoundTrips sends each command by itself; see
+// client.WithoutSharedRoundTrips.
+func WithoutSharedRoundTrips() Option { return client.WithoutSharedRoundTrips() }
+
 // WithLogger sets where transitions are logged; see client.WithLogger.
 func WithLogger(l *slog.Logger) Option { return client.WithLogger(l) }
 

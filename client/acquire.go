@@ -250,7 +250,9 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	ttl := max(req.TTL, req.MinHold)
 	result, left, err := c.ask(ctx, req, id, traceparent, w)
 	if left {
-		call.unknown()
+		if !errors.Is(err, errUnsent) {
+			call.unknown()
+		}
 		return nil, call.ended(ctx, req)
 	}
 	switch {

@@ -24,6 +24,7 @@ type Call struct {
 	traceparent     string
 	attempts        int
 	shortCircuits   int
+	degraded        string // see SetDegraded
 	suppressed      int
 	firstHeld, held *HeldError
 	last            error // how the last attempt ended, as far as known

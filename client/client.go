@@ -33,6 +33,7 @@ type Client struct {
 	scheduler  *scheduler
 	janitor    janitor
 	waiters    *waiters
+	flights    *flights // nil where commands go each by itself
 	dispatcher dispatcher
 
 	closing context.Context // ended, with ErrClosed, when Close begins
@@ -104,6 +105,9 @@ func build(rdb redis.UniversalClient, opts []Option) (*Client, error) {
 	c.scheduler = newScheduler(c)
 	c.janitor.client = c
 	c.waiters = newWaiters(c)
+	if !cfg.noSharing && shared(rdb) {
+		c.flights = &flights{client: c}
+	}
 	c.closing, c.close = context.WithCancelCause(context.Background())
 	c.layers = cfg.layers
 	if cfg.assemble != nil {

@@ -139,29 +139,36 @@ func (r *run) bound(ctx context.Context) error {
 		return r.judge(raw)
 	case <-grace.C:
 		r.abandon()
-		r.vote(Faulty, false)
+		r.x.vote(r.op, r.start, r.settle, Faulty, false)
 		return fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 	}
 }
 
-func (r *run) judge(raw error) error {
-	var op *net.OpError
-	if raw != nil && !errors.As(raw, &op) && r.x.exhausted() &&
+func (r *run) judge(raw error) error { return r.x.judge(r.op, r.start, r.settle, raw) }
+
+// judge classifies how a command ended, and votes.
+func (x *executor) judge(op string, start time.Time, settle *settlement, raw error) error {
+	var network *net.OpError
+	if raw != nil && !errors.As(raw, &network) && x.exhausted() &&
 		(errors.Is(raw, context.DeadlineExceeded) || errors.Is(raw, context.Canceled)) {
 		raw = redis.ErrPoolTimeout
 	}
 	v, err := classify(raw)
-	var reply redis.Error
-	r.vote(v, raw == nil || errors.As(raw, &reply))
+	answered := raw == nil
+	if !answered {
+		var reply redis.Error
+		answered = errors.As(raw, &reply)
+	}
+	x.vote(op, start, settle, v, answered)
 	return err
 }
 
-func (r *run) vote(v Verdict, answered bool) {
-	end := Command{Op: r.op, Verdict: v, Answered: answered, Duration: time.Since(r.start)}
-	for _, fn := range r.x.onEnd {
+func (x *executor) vote(op string, start time.Time, settle *settlement, v Verdict, answered bool) {
+	end := Command{Op: op, Verdict: v, Answered: answered, Duration: time.Since(start)}
+	for _, fn := range x.onEnd {
 		fn(end)
 	}
-	r.settle.end(v)
+	settle.end(v)
 }
 
 // guard keeps a panic of a hook in the user's redis client from ending the process.

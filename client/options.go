@@ -38,6 +38,7 @@ type config struct {
 	logger         *slog.Logger
 	commandTimeout time.Duration
 	noHandOver     bool
+	noSharing      bool
 	layers         []Layer
 	onClose        []func(context.Context) error
 	extensions     []any
@@ -299,6 +300,16 @@ func WithGate(name string) Option {
 func WithoutLocalHandOver() Option {
 	return clientOption(func(c *config) error {
 		c.noHandOver = true
+		return nil
+	})
+}
+
+// WithoutSharedRoundTrips sends each command by itself. Default: on one server
+// (*redis.Client) those that come while four are under way share the next round trip,
+// as a pipeline.
+func WithoutSharedRoundTrips() Option {
+	return clientOption(func(c *config) error {
+		c.noSharing = true
 		return nil
 	})
 }

@@ -56,8 +56,11 @@ func (h *hold) promote(ctx context.Context) error {
 			return fmt.Errorf("%w: nothing was sent: %w", ErrUnavailable, contextError(ctx))
 		}
 		p, err := h.beginPromotion()
-		if p == nil || err != nil {
+		if err != nil {
 			return err
+		}
+		if p == nil {
+			return h.standing() // promoted, or over
 		}
 		if err := h.tryPromotion(ctx, p); err != errAgain {
 			return err
@@ -69,7 +72,7 @@ func (h *hold) promote(ctx context.Context) error {
 func (h *hold) beginPromotion() (*promotion, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.degraded.Load() {
+	if !h.degraded.Load() || h.phase != phaseLive {
 		return nil, nil
 	}
 	if h.promoting {
@@ -136,30 +139,38 @@ func (h *hold) unpromoted(err error, remove bool) error {
 }
 
 // runPromotion runs the acquire script, for several locks that one script may not take
-// one after the other. One that is held by a token which is being taken out by
-// ourselves tells nothing yet.
+// one after the other.
 func (h *hold) runPromotion(ctx context.Context, p *promotion) (all acquireResult, left bool, err error) {
-	c := h.client
 	req := Request{Key: h.key, TTL: p.ttl, MinHold: p.minHold, Mode: Exclusive, Owner: h.owner, Barge: true}
-	for _, part := range c.store.parts(h.id) {
-		v, left, err := c.eval(ctx, opPromote, c.commandTimeout, nil, c.store.acquireEval(part, req, h.local.traceparent, nil))
-		if left || err != nil {
-			return all, left, err
-		}
-		result, err := c.store.acquired(v)
-		if err != nil {
-			return all, false, err
-		}
-		if !result.granted {
-			if result.held != nil && c.janitor.removes(result.token) {
-				err = fmt.Errorf("%w: a lease of this client that is over is still being taken out", ErrUnavailable)
-			}
-			return result, false, err
+	for _, part := range h.client.store.parts(h.id) {
+		result, left, err := h.promotePart(ctx, req, part)
+		if left || err != nil || !result.granted {
+			return result, left, err
 		}
 		result.fence = max(result.fence, all.fence)
 		all = result
 	}
 	return all, false, nil
+}
+
+// promotePart runs the script once, or twice where the lock is held by this Client
+// itself: that was a lease that is over, and has just been taken out. One that is
+// still being taken out tells nothing yet.
+func (h *hold) promotePart(ctx context.Context, req Request, part leaseID) (result acquireResult, left bool, err error) {
+	c := h.client
+	for try := 0; try < 2; try++ {
+		v, left, err := c.eval(ctx, opPromote, c.commandTimeout, nil, c.store.acquireEval(part, req, h.local.traceparent, nil))
+		if left || err != nil {
+			return result, left, err
+		}
+		if result, err = c.store.acquired(v); err != nil || result.held == nil || result.held.Holder != c.identity {
+			return result, false, err
+		}
+		if c.janitor.removes(result.token) {
+			return result, false, fmt.Errorf("%w: a lease of this client that is over is still being taken out", ErrUnavailable)
+		}
+	}
+	return result, false, nil
 }
 
 // promoted makes a degraded lease one in Redis, unless it has ended meanwhile.

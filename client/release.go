@@ -117,14 +117,15 @@ func (h *hold) remove(ctx context.Context, rm *removal) error {
 	defer cancel()
 	s, left, err := c.standing(wait, opRelease, c.store.releaseEvals(h.id, rm.minHold, rm.tombstone), nil)
 	switch {
-	case left:
+	case left && err == nil:
 		err = fmt.Errorf("%w: not confirmed yet", ErrUnavailable)
+	case left:
 	case err == nil:
 		return rm.result(s)
 	case errors.Is(err, ErrRefused):
 		return err
 	}
-	rm.unanswered, rm.last = true, err
+	rm.unanswered, rm.last = !errors.Is(err, errUnsent), err
 	c.janitor.add(rm)
 	select {
 	case result := <-rm.done:

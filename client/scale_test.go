@@ -44,6 +44,7 @@ func TestTenThousandLeasesNeedFourGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	await(t, "the end of the acquires", func() bool { return goroutines() <= 2 })
 	proxy.ResetStats()
 	most := 0
 	proxy.Await(t, "the renewal of all leases", func(s redistest.Stats) bool {

@@ -187,8 +187,11 @@ func standingOf(v any) (standing, error) {
 	return standing(n), nil
 }
 
-// eval runs e as a command of its own and returns its reply.
+// eval runs e and returns its reply. Where left comes with errUnsent nothing was sent.
 func (c *Client) eval(ctx context.Context, op string, bound time.Duration, settle *settlement, e eval) (v any, left bool, err error) {
+	if c.flights != nil {
+		return c.flights.run(ctx, &passenger{op: op, eval: e, settle: settle})
+	}
 	out := new(any)
 	left, err = c.exec.run(ctx, command{op: op, bound: bound, settle: settle, fn: func(ctx context.Context) error {
 		v, err := e.run(ctx, c.store.rdb)
@@ -205,6 +208,22 @@ func (c *Client) eval(ctx context.Context, op string, bound time.Duration, settl
 // the worst of what they reply. seen, if there is one, gets that also when the caller
 // has left.
 func (c *Client) standing(ctx context.Context, op string, evals []eval, seen func(standing)) (s standing, left bool, err error) {
+	if c.flights != nil && len(evals) == 1 {
+		p := &passenger{op: op, eval: evals[0]}
+		if seen != nil {
+			p.seen = func(r reply) {
+				if s, err := standingOf(r.value); err == nil {
+					seen(s)
+				}
+			}
+		}
+		v, left, err := c.flights.run(ctx, p)
+		if left || err != nil {
+			return standingGone, left, err
+		}
+		s, err := standingOf(v)
+		return s, false, err
+	}
 	out := new(standing)
 	left, err = c.exec.run(ctx, command{op: op, bound: c.commandTimeout, fn: func(ctx context.Context) error {
 		var replies []reply
