@@ -177,3 +177,36 @@ func ExampleReplace() {
 	// attempt timeout
 	// redis
 }
+
+func Example_together() {
+	rdb, stop := simulated()
+	defer stop()
+	locks, err := holdfast.New(rdb)
+	if err != nil {
+		panic(err)
+	}
+	ctx, done := context.WithCancel(context.Background())
+	defer locks.Close(ctx)
+	defer done()
+	lease, err := locks.Acquire(ctx, "report")
+	if err != nil {
+		panic(err)
+	}
+
+	locks.Acquire(ctx, "config", holdfast.Shared())           // readers together, writers alone, neither starves
+	locks.Acquire(ctx, "export", holdfast.Slots(3))           // at most three at a time; a dead one's slot expires
+	locks.AcquireAll(ctx, []string{"account:1", "account:2"}) // all or none, one lease, no deadlock
+	lease.Downgrade(ctx)                                      // from writer to reader, without letting go
+	locks.Acquire(ctx, "job", holdfast.Barging())             // over those who wait, where the holders allow it
+
+	for _, key := range []string{"config", "export", "account:2", "report", "job"} {
+		info, err := locks.Inspect(ctx, key)
+		fmt.Println(key, info.Mode, info.Held, err)
+	}
+	// Output:
+	// config shared true <nil>
+	// export slots true <nil>
+	// account:2 exclusive true <nil>
+	// report shared true <nil>
+	// job exclusive true <nil>
+}

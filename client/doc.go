@@ -11,6 +11,13 @@
 // without a lease while an outcome is unknown, its token is taken out in the
 // background and a tombstone keeps it from getting in later.
 //
+// Those who wait stand in a queue in Redis. The script that releases makes the first of
+// them the owner, for three seconds at first, and tells it by a message; what a message
+// did not tell a poll finds, one for all waiters of a Client and at least once a second,
+// which is also how they keep their places. Several may hold a lock together: the leases
+// of one owner (WithOwner), those that Shared, and those with Slots. The protocol is in
+// lua/PROTOCOL.md, and checked there by a model over all interleavings.
+//
 // A lease ends for its holder before it ends in Redis: its deadline counts from
 // the instant before the command that won it was sent, by the earlier of the
 // monotonic and the wall clock, less an allowance for drift. No wall clock of a
