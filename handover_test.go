@@ -293,3 +293,40 @@ func TestALockThatWasLeftToNobodyIsGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// An Extend of a lease that was handed over a moment ago shortens nothing: neither
+// what the lease goes by nor what Redis keeps.
+func TestAnExtendAfterAHandOffShortensNothing(t *testing.T) {
+	inBubble(t, func(s *bubble) {
+		t := s.T
+		a, b := s.process(), s.process()
+		for name, opts := range map[string][]holdfast.AcquireOption{"exclusive": nil, "slot": {holdfast.Slots(1)}, "owner": {holdfast.WithOwner("o")}} {
+			first, err := a.Acquire(t.Context(), name, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(chan *holdfast.Lease, 1)
+			if name == "owner" {
+				opts = nil
+			}
+			go func() {
+				l, err := b.Acquire(t.Context(), name, opts...)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- l
+			}()
+			time.Sleep(100 * time.Millisecond)
+			_ = first.Release(t.Context())
+			l := <-got
+			if err := l.Extend(t.Context(), 300*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			info, err := a.Inspect(t.Context(), name)
+			if left := time.Until(l.Deadline()); err != nil || info.TTL < left {
+				t.Errorf("%s: Redis keeps the lock for %v, the lease goes by %v (%v)", name, info.TTL, left, err)
+			}
+			_ = l.Release(t.Context())
+		}
+	})
+}

@@ -50,7 +50,7 @@ local function may(k)
 end
 
 local function take(k)
-  if holds(k, k.h, token) then return get(rearm(k, k.h, token, ttl), 'fence') end
+  if holds(k, k.h, token) then return get(rearm(k, k.h, token, ttl, true), 'fence') end
   if k.waiting then drop(k, token) end
   return grant(k, k.h, w, 'token', ttl)
 end

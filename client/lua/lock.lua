@@ -120,14 +120,16 @@ local function grant(k, h, w, state, ttl)
 end
 
 -- Gives a lease of h ttl from now, unless more is left, and returns its record.
--- What a hand-off only reserved becomes the lease's own, with ttl for its TTL.
-local function rearm(k, h, token, ttl)
+-- What a hand-off only reserved becomes the lease's own. With confirm, of an acquire
+-- whose lease begins only now, it then has ttl for its TTL, even if that is less.
+local function rearm(k, h, token, ttl, confirm)
   local rec = h.rec
   if h.group and h.mode ~= 'x' then rec = redis.call('HGET', k.info, token) or rec end
   local mine, reserved = string.gsub(rec, '^hf1 reserved=(%S+)', 'hf1 token=%1')
   if reserved > 0 and string.match(mine, '^hf1 token=(%S+)') ~= token then reserved = 0 end
   if not h.group then
     if reserved > 0 then
+      if not confirm then ttl = math.max(ttl, h.left) end
       redis.call('DEL', k.lock) -- a first write that passes while the server is out of memory
       redis.call('SET', k.lock, mine, 'PX', int(ttl))
     elseif h.left < ttl then
@@ -136,7 +138,7 @@ local function rearm(k, h, token, ttl)
     return rec
   end
   local expiry = now + ttl
-  if reserved == 0 then expiry = math.max(expiry, tonumber(redis.call('ZSCORE', k.members, token))) end
+  if reserved == 0 or not confirm then expiry = math.max(expiry, tonumber(redis.call('ZSCORE', k.members, token))) end
   redis.call('ZREM', k.members, token) -- passes while the server is out of memory
   redis.call('ZADD', k.members, int(expiry), token)
   if reserved > 0 then
