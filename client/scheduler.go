@@ -191,7 +191,7 @@ func (s *scheduler) collect(now time.Time) (due []*hold, wait time.Duration, mor
 	renewals := false
 	for len(s.holds) > 0 {
 		h := s.holds[0]
-		if h.due.After(now) && !(renewals && h.due.Equal(h.renewAt) && h.due.Sub(now) <= s.early(h)) {
+		if h.due.After(now) && !(renewals && h.due.Equal(h.renewAt) && h.due.Sub(now) <= s.early(h) && s.renewable(h, now)) {
 			break
 		}
 		due = append(due, h)
