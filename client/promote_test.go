@@ -217,7 +217,7 @@ func TestReleaseOfHalfPromoted(t *testing.T) {
 				if err := <-done; !errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrNotHeld) {
 					t.Error(err)
 				}
-				time.Sleep(15 * time.Second)
+				time.Sleep(5 * time.Second) // less than the TTL
 				if w.m.Exists("holdfast:{k}") {
 					t.Error("the lock is held by nobody")
 				}
@@ -300,6 +300,29 @@ func TestPromoteAllKeys(t *testing.T) {
 		}
 		if err := l.Release(w.ctx); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A lease that ends otherwise while its promotion is under way leaves no key either.
+func TestEndsWhilePromoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, c, p := proxied(t)
+		ctx, cancel := context.WithCancel(w.ctx)
+		l := must[*client.Lease](t)(c.Acquire(ctx, "k", client.WithTTL(10*time.Second)))
+		p.HoldReplies()
+		done := make(chan error, 1)
+		go func() { done <- client.Promote(w.ctx, l) }()
+		time.Sleep(100 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		p.ReleaseReplies()
+		if err := <-done; !errors.Is(err, client.ErrNotHeld) {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		if l.Context().Err() == nil || !l.Degraded() || w.m.Exists("holdfast:{k}") {
+			t.Error("the key was left")
 		}
 	})
 }
