@@ -31,8 +31,9 @@ func (c *Client) TryAcquire(ctx context.Context, key string, opts ...AcquireOpti
 }
 
 // AcquireAll takes the locks on all of keys, or none: one lease, with one token, one
-// fence that is higher than any before of each key, one renewal and one Release, that
-// ends for all of them when it ends for one. Lease.Keys has the keys.
+// fence that is higher than any before of each key (on a Cluster as far as the clocks
+// of its nodes agree), one renewal and one Release, that ends for all of them when it
+// ends for one. Lease.Keys has the keys.
 //
 // It takes them in sorted order, and waits for one that is held while it has those
 // before, so callers never wait for each other in a circle, and never for ever: those

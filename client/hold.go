@@ -202,7 +202,7 @@ func (h *hold) expire() {
 // lose ends a hold whose deadline has passed, for the reason that fits.
 func (h *hold) lose(now time.Time) {
 	h.mu.Lock()
-	renewErr, unsure, lastKey, noRenewal := h.renewErr, h.unsure, h.lastKey, h.noRenewal
+	renewErr, unsure, lastKey, noRenewal, straggler := h.renewErr, h.unsure, h.lastKey, h.noRenewal, h.straggler
 	h.mu.Unlock()
 	loss, reason, detail := LossExpired, EndLost, "its time passed before a renewal was due or could be sent"
 	switch {
@@ -212,9 +212,9 @@ func (h *hold) lose(now time.Time) {
 		loss, detail = LossUnreachable, fmt.Sprintf("its time passed while renewals failed: %v", renewErr)
 	}
 	ended := h.end(reason, loss, &Error{Op: "hold", Key: h.key, Err: &LostError{reason, loss, detail}})
-	if ended && unsure && now.Before(lastKey) {
-		// A renewal without an answer may have kept the key: nobody would renew it,
-		// and nobody else could have it.
+	if ended && (straggler || unsure && now.Before(lastKey)) {
+		// A renewal without an answer may have kept the key, and an acquire may yet take
+		// it: nobody would renew it, and nobody else could have it.
 		h.client.janitor.add(h.removal())
 	}
 }

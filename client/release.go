@@ -105,6 +105,9 @@ func (h *hold) removal() *removal {
 	rm := &removal{key: h.key, id: h.id, minHold: h.minHold, until: h.lastKey, last: errNotSent, done: make(chan error, 1)}
 	if h.straggler {
 		rm.tombstone = tombstoneLife
+		if t := time.Now().Add(tombstoneLife); t.After(rm.until) {
+			rm.until = t
+		}
 	}
 	return rm
 }

@@ -26,10 +26,19 @@ func (d *detour) Process(ctx context.Context, cmd redis.Cmder) error {
 	return d.UniversalClient.Process(ctx, cmd)
 }
 
+func (d *detour) Pipeline() redis.Pipeliner {
+	if d.on.Load() {
+		return d.other.Pipeline()
+	}
+	return d.UniversalClient.Pipeline()
+}
+
 // C078: an attempt that was given up reaches the server after another one of the
-// same acquire was granted, and released: it is not granted to nobody.
-func TestAStragglerIsNotGrantedAfterTheRelease(t *testing.T) {
-	for name, opts := range map[string][]client.AcquireOption{"plain": nil, "owner": {client.WithOwner("o")}} {
+// same acquire was granted, and released or run out: it is not granted to nobody.
+func TestAStragglerIsNotGrantedAfterTheEnd(t *testing.T) {
+	for name, opts := range map[string][]client.AcquireOption{
+		"plain": nil, "owner": {client.WithOwner("o")}, "lapsed": {client.WithTTL(2 * time.Second), client.WithoutRenewal()},
+	} {
 		t.Run(name, func(t *testing.T) {
 			srv := redistest.Start(t)
 			proxy := redistest.NewProxy(t, srv.Addr())
@@ -50,13 +59,16 @@ func TestAStragglerIsNotGrantedAfterTheRelease(t *testing.T) {
 			way.on.Store(false)
 			proxy.Cut()
 			l := must[*client.Lease](t)(c.Acquire(t.Context(), "k", opts...))
-			if err := l.Release(t.Context()); err != nil {
+			rdb := srv.Client(t)
+			if name == "lapsed" {
+				<-l.Context().Done()
+				await(t, "the tombstone", func() bool { return len(rdb.Keys(t.Context(), "*withdrawn*").Val()) == 1 })
+			} else if err := l.Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			proxy.ResetStats()
 			proxy.Heal()
 			proxy.Await(t, "the straggler", func(s redistest.Stats) bool { return s.Replies["EVALSHA"] >= 1 })
-			rdb := srv.Client(t)
 			if n := rdb.Exists(t.Context(), "holdfast:{k}", "holdfast:{k}:members").Val(); n != 0 {
 				t.Fatal("the straggler was granted to nobody")
 			}

@@ -60,7 +60,10 @@ func (q *waiters) stands(w *waiter, sent time.Time, rearm time.Duration, r acqui
 	}
 	was := w.queued
 	if lock := w.lease.locks[r.which]; lock != w.lock {
-		w.lock, w.fence, w.granted = lock, 0, 0
+		if w.lock != "" { // what is known is of that one
+			w.fence, w.granted = 0, 0
+		}
+		w.lock = lock
 	}
 	w.stands(sent, r.fence, r.held.TTL)
 	w.ticket, w.holder, w.rearm = r.ticket, r.holder, time.Time{}

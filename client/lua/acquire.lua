@@ -44,7 +44,9 @@ local function may(k)
   if k.waiting and not (k.over and admits(k.h, w)) then
     k.h = advance(k, k.h, 'e')
     if holds(k, k.h, token) then return true end
-    k.waiting = redis.call('ZCARD', k.queue) > 0 -- whoever is left in front waits rightly
+    -- Whoever is left in front waits rightly.
+    local ticket = redis.call('ZSCORE', k.queue, token) or queues and ARGV[12] ~= '0' and ARGV[12]
+    k.waiting = redis.call('ZCOUNT', k.queue, '-inf', ticket and '(' .. ticket or '+inf') > 0
   end
   return admits(k.h, w) and (k.over or not k.waiting)
 end
@@ -108,7 +110,7 @@ for i, k in ipairs(locks) do
   fence = math.max(fence, tonumber(take(k)))
 end
 if #locks > 1 then -- the next holder of any of them gets a higher one than this
-  for _, k in ipairs(locks) do redis.call('SET', k.fence, int(fence), 'PX', FENCE_LIFE) end
+  for _, k in ipairs(locks) do redis.call('SET', k.fence, int(math.max(fence, lastFence(k))), 'PX', FENCE_LIFE) end
 end
 tell()
 return {1, int(fence)}
