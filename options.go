@@ -54,6 +54,12 @@ func WithTelemetry(opts ...telemetry.Option) Option {
 	})
 }
 
+// WithPage has p show the Client's locks; see telemetry.Page. One page may show many
+// Clients. Default none.
+func WithPage(p *telemetry.Page) Option {
+	return WithTelemetry(telemetry.WithPage(p))
+}
+
 // WithFallback says for each class what becomes of it while Redis is unavailable.
 // Default: every class fails closed.
 func WithFallback(p fallback.Policies) Option {

@@ -69,7 +69,7 @@ func assemble(a *client.Assembly) ([]client.Layer, error) {
 			return nil, errors.Join(err, signals.Close(context.Background()))
 		}
 	}
-	return slices.Concat(
+	layers := slices.Concat(
 		s.layer(LayerTelemetry, signals.Middleware()),
 		s.layer(LayerLog, middleware.Log(a.Logger)),
 		a.Layers,
@@ -81,7 +81,19 @@ func assemble(a *client.Assembly) ([]client.Layer, error) {
 		s.layer(LayerAttempts, signals.Attempts()),
 		s.attempt,
 		s.layer(LayerAttemptTimeout, middleware.AttemptTimeout(s.attemptTimeout)),
-	), nil
+	)
+	signals.Describe(telemetry.ClientInfo{
+		Identity: a.Identity, Prefix: a.Prefix, Pipeline: namesOf(layers), Warnings: s.advice(a.Redis),
+	})
+	return layers, nil
+}
+
+func namesOf(layers []client.Layer) []string {
+	names := make([]string, 0, len(layers)+1)
+	for _, l := range layers {
+		names = append(names, l.Name)
+	}
+	return append(names, "redis")
 }
 
 // layer is mw, or what Replace put in its place.
@@ -101,8 +113,12 @@ func watch(t *telemetry.Telemetry, b *fallback.Breaker) error {
 		Name:     b.Name(),
 		State:    func() string { return b.State().String() },
 		OpenTime: b.OpenTime,
+		Since:    b.Since,
 		OnTransition: func(fn func(from, to string)) {
 			b.OnTransition(func(from, to fallback.State) { fn(from.String(), to.String()) })
+		},
+		OnReconciled: func(fn func(class, result string)) {
+			b.OnReconciled(func(class string, r fallback.Result) { fn(class, r.String()) })
 		},
 	})
 }

@@ -6,4 +6,7 @@
 //	                               metrics and traces say of it
 //	go run ./examples/custom       a middleware of one's own in ten lines
 //	go run ./examples/cron         a job that runs once per tick, on one of many hosts
+//	go run ./examples/degraded     Redis is killed and started again under load: the
+//	                               timeline of a class that goes on meanwhile
+//	cd examples/observability && go run .   what an SRE sees: page, alerts, traces
 package examples

@@ -35,16 +35,24 @@ type Breaker struct {
 	mu    sync.Mutex // may be taken under cb's mutex, and cb's never under it
 	since time.Time
 	total time.Duration // of the outages that are over
+	ended time.Time     // of the last outage
 
 	// Transitions that are to be told of, also under mu.
 	queued     atomic.Int32 // len(queue)
 	queue      []*transition
 	delivering bool
 	fns        []func(from, to State)
+	reconciled []func(class string, r Result)
+
+	ledger     ledger
+	mayDegrade bool // some class is Local; set before Attach
 
 	// The prober's. rdb is nil before Attach, ctx ends with Close.
-	rdb redis.UniversalClient
-	key string
+	rdb      redis.UniversalClient
+	key      string
+	identity string
+	attached atomic.Bool
+	server   server
 	// background decorates the context of a probe; see client.Assembly.
 	background func(context.Context) context.Context
 	ctx        context.Context
@@ -59,7 +67,7 @@ func NewBreaker(cfg BreakerConfig) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Breaker{cfg: cfg, since: time.Now()}
+	b := &Breaker{cfg: cfg, since: time.Now(), background: func(ctx context.Context) context.Context { return ctx }}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:          cfg.Name,
@@ -93,7 +101,8 @@ func (b *Breaker) Attach(a *client.Assembly) error {
 	if b.rdb != nil {
 		return invalid("breaker %q is attached to a client already", b.cfg.Name)
 	}
-	b.rdb, b.key, b.background = a.Redis, probeKey(a.Prefix), a.Background
+	b.rdb, b.key, b.identity, b.background = a.Redis, probeKey(a.Prefix), a.Identity, a.Background
+	b.attached.Store(true)
 	a.OnCommand(b.observe)
 	a.OnClose(b.Close)
 	if o := b.outage(); o != nil {

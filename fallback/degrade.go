@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/client"
@@ -23,10 +25,13 @@ import (
 // During the quarantine (see Local.MaxTTL) TryAcquire fails. Acquire waits, as it
 // waits for a holder, which there may be: until the quarantine is over and it gets
 // a degraded lease, until the breaker closes and it goes to Redis again, or until
-// its context ends.
+// its context ends. Where a bound of the Local is met both fail with a *BoundError.
 //
-// One line is logged at the first local grant of an outage and one when the
-// breaker closes after it. Degrade fails with client.ErrInvalid.
+// When Redis is back no more leases are granted locally, those there are are promoted,
+// and only then does the breaker close; calls wait for that, and go on to Redis.
+//
+// One line is logged at the first local grant of an outage, one when the breaker
+// closes after it, and one for each conflict. Degrade fails with client.ErrInvalid.
 func Degrade(b *Breaker, p Policies) (client.Middleware, error) {
 	if b == nil {
 		return nil, invalid("the breaker is nil")
@@ -36,7 +41,13 @@ func Degrade(b *Breaker, p Policies) (client.Middleware, error) {
 		return nil, err
 	}
 	d := &degrader{breaker: b, classes: classes, byDefault: byDefault}
-	b.OnTransition(d.transition)
+	if p.Drill != nil {
+		p.Drill.join(d)
+	}
+	for _, l := range classes {
+		b.mayDegrade = b.mayDegrade || l != nil
+	}
+	b.mayDegrade = b.mayDegrade || byDefault != nil
 	return func(next client.Handler) client.Handler {
 		return func(ctx context.Context, req client.Request) (*client.Lease, error) {
 			local := d.local(req.Class)
@@ -50,19 +61,22 @@ func Degrade(b *Breaker, p Policies) (client.Middleware, error) {
 
 type degrader struct {
 	breaker   *Breaker
-	classes   map[string]*Local // nil for FailClosed
-	byDefault *Local
-	diary     diary
+	classes   map[string]*local // nil for FailClosed
+	byDefault *local
+
+	drilling atomic.Int32 // len(drills)
+	mu       sync.Mutex
+	drills   map[string]*exercise // by class
 }
 
-func (d *degrader) local(class string) *Local {
+func (d *degrader) local(class string) *local {
 	if l, ok := d.classes[class]; ok {
 		return l
 	}
 	return d.byDefault
 }
 
-func (d *degrader) acquire(ctx context.Context, req client.Request, local *Local, next client.Handler) (*client.Lease, error) {
+func (d *degrader) acquire(ctx context.Context, req client.Request, local *local, next client.Handler) (lease *client.Lease, err error) {
 	if req.MaxTTL == 0 || req.MaxTTL > local.MaxTTL {
 		req.MaxTTL = local.MaxTTL
 	}
@@ -71,30 +85,114 @@ func (d *degrader) acquire(ctx context.Context, req client.Request, local *Local
 		return nil, failed(req, invalid("TTL %v and minimum hold %v must be at most the %v that class %q allows",
 			req.TTL, req.MinHold, req.MaxTTL, req.Class))
 	}
-	for {
-		lease, err := next(ctx, req)
-		if err == nil || req.Mode != client.Exclusive || !outageIsWhy(ctx, err) {
-			return lease, err
+	if local.files == nil {
+		return d.pass(ctx, req, local, next)
+	}
+	if req.Owner != "" {
+		return nil, failed(req, invalid("class %q is HostWide, and an owner could not enter from another process: WithOwner is not for it", req.Class))
+	}
+	files, err := local.files.take(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if lease == nil {
+			files.free()
 		}
-		o := d.breaker.outage()
+	}()
+	if lease, err = d.pass(ctx, req, local, next); lease != nil {
+		files.follow(lease)
+	}
+	return lease, err
+}
+
+// pass goes on to Redis, and where that is gone, or a drill says so, grants locally.
+func (d *degrader) pass(ctx context.Context, req client.Request, local *local, next client.Handler) (*client.Lease, error) {
+	for {
+		o, err := d.drillOf(req.Class), error(nil)
+		if o != nil && req.Mode == client.Exclusive {
+			err = o.refusal
+		} else {
+			lease, failure := next(ctx, req)
+			if failure == nil || req.Mode != client.Exclusive || !outageIsWhy(ctx, failure) {
+				return lease, failure
+			}
+			o, err = d.breaker.outage(), failure
+		}
 		switch {
 		case o == nil && req.Wait && errors.As(err, new(*OpenError)):
 			continue // it has closed since it refused
 		case o == nil:
 			return nil, err
-		case o.silence(local.quarantine()) <= 0:
-			return d.grant(o, req)
-		case !req.Wait:
-			return nil, failed(req, fmt.Errorf("%w; class %q is granted in this process once Redis has been silent for %v, %v more",
-				inner(err), req.Class, local.MaxTTL, o.silence(local.MaxTTL).Round(time.Millisecond)))
 		}
-		switch d.wait(ctx, o, local) {
-		case callerLeft:
-			return nil, client.WaitEnded(ctx, req, err)
-		case quarantineOver:
-			return d.grant(o, req)
+		if lease, err := d.during(ctx, o, req, local, err); lease != nil || err != nil {
+			return lease, err
 		}
 	}
+}
+
+// during is what becomes of a call that failed in o: a lease or an error, or neither,
+// when it is worth to ask Redis again.
+func (d *degrader) during(ctx context.Context, o *outage, req client.Request, local *local, why error) (*client.Lease, error) {
+	exceeded := func(leases int) error { return local.exceeded(o, req.Class, leases, inner(why)) }
+	for {
+		left, until := o.silence(local.quarantine()), (<-chan struct{})(o.over)
+		switch {
+		case ctx.Err() != nil:
+			return nil, client.WaitEnded(ctx, req, why)
+		case o.isOver():
+			return nil, nil
+		case left <= 0:
+			lease, first, closing, err := d.breaker.ledger.grant(o, req, exceeded)
+			if first {
+				d.begins(o, req.Class)
+			}
+			if lease != nil || err != nil {
+				return lease, d.decided(o, req, err)
+			}
+			left, until = time.Hour, closing
+		default:
+			if err := exceeded(0); err != nil {
+				return nil, d.decided(o, req, err)
+			}
+			if !req.Wait {
+				return nil, d.decided(o, req, fmt.Errorf("%w; class %q is granted in this process once Redis has been silent for %v, %v more",
+					inner(why), req.Class, local.MaxTTL, left.Round(time.Millisecond)))
+			}
+			if local.MaxDuration > 0 {
+				left = min(left, local.MaxDuration-o.degradedFor())
+			}
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C: // Redis may have answered meanwhile
+		case <-until:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// decided notes in the call's record what degraded mode has decided, by err, and
+// returns that as the call's error.
+func (d *degrader) decided(o *outage, req client.Request, err error) error {
+	reason := "outage"
+	if o.drill {
+		reason = "drill"
+	}
+	var bound *BoundError
+	switch {
+	case errors.As(err, &bound):
+		reason = string(bound.Bound)
+	case errors.Is(err, client.ErrUnavailable):
+		reason = "quarantine"
+	}
+	req.Call().SetDegraded(reason)
+	var whole *client.Error
+	if err == nil || errors.As(err, &whole) && whole.Key == req.Key {
+		return err
+	}
+	return failed(req, err)
 }
 
 // outageIsWhy tells whether err is Redis's fault and nobody else's.
@@ -109,44 +207,6 @@ func outageIsWhy(ctx context.Context, err error) bool {
 		}
 	}
 	return true
-}
-
-type waitEnd uint8
-
-const (
-	callerLeft waitEnd = iota
-	outageOver
-	quarantineOver
-)
-
-// wait is over with the quarantine, unless the caller or the outage is first.
-func (d *degrader) wait(ctx context.Context, o *outage, local *Local) waitEnd {
-	for {
-		left := o.silence(local.quarantine())
-		switch {
-		case ctx.Err() != nil:
-			return callerLeft
-		case o.isOver():
-			return outageOver
-		case left <= 0:
-			return quarantineOver
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C: // Redis may have answered meanwhile
-		case <-o.over:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-	}
-}
-
-func (d *degrader) grant(o *outage, req client.Request) (*client.Lease, error) {
-	lease, err := client.NewLocalLease(req)
-	if err == nil {
-		d.granted(o, req.Class)
-	}
-	return lease, err
 }
 
 func failed(req client.Request, err error) error {

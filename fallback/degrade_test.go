@@ -140,15 +140,24 @@ func TestLocalExpires(t *testing.T) {
 	})
 }
 
-// A grant that comes while the breaker closes leaves no degraded mode open in the
-// log.
-func TestGrantAfterTheOutage(t *testing.T) {
+// Nothing is granted locally in an outage that is over, or about to be.
+func TestNoGrantAfterTheOutage(t *testing.T) {
 	r, _ := newSim(t, setup{breaker: BreakerConfig{ProbeInterval: never}})
-	d := &degrader{breaker: r.b}
 	o := newOutage(&OpenError{})
-	close(o.over)
-	d.granted(o, "c")
-	if in, out := r.logs.with("degraded mode: "), r.logs.with("degraded mode is over"); len(in) != 1 || len(out) != 1 {
-		t.Errorf("logged %v, %v", in, out)
+	unbounded := func(int) error { return nil }
+	r.b.ledger.close(o)
+	lease, _, closing, err := r.b.ledger.grant(o, client.Request{}, unbounded)
+	if lease != nil || err != nil {
+		t.Errorf("while it is being closed: %v, %v", lease, err)
 	}
+	r.b.ledger.reopen(o)
+	<-closing
+	if _, _, _, err = r.b.ledger.grant(o, client.Request{}, unbounded); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("when it goes on: %v", err) // the request came from no Client
+	}
+	close(o.over)
+	if lease, _, closing, err = r.b.ledger.grant(o, client.Request{}, unbounded); lease != nil || err != nil {
+		t.Errorf("when it is over: %v, %v", lease, err)
+	}
+	<-closing
 }

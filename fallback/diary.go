@@ -1,45 +1,35 @@
 package fallback
 
 import (
-	"sync"
-	"time"
+	"context"
+	"log/slog"
 )
 
-// diary keeps which outage led to local grants, for the two lines of log about it.
-type diary struct {
-	mu     sync.Mutex
-	outage *outage // nil outside of degraded mode
-	grants int
+// begins logs the first local grant of an outage. That of a drill was told of.
+func (d *degrader) begins(o *outage, class string) {
+	if o.drill {
+		return
+	}
+	d.breaker.cfg.Logger.Warn("holdfast: degraded mode: locks exclude this process only",
+		"breaker", d.breaker.cfg.Name, "class", class, "since", o.refusal.Since)
 }
 
-// granted notes a local grant. The first of an outage begins degraded mode.
-func (d *degrader) granted(o *outage, class string) {
-	d.diary.mu.Lock()
-	defer d.diary.mu.Unlock()
-	if d.diary.outage == nil {
-		d.diary.outage = o
-		d.breaker.cfg.Logger.Warn("holdfast: degraded mode: locks exclude this process only",
-			"breaker", d.breaker.cfg.Name, "class", class, "since", o.refusal.Since)
+// ends logs that an outage with local grants is over.
+func (b *Breaker) ends(t *transition) {
+	tally := b.ledger.tallyOf(t.outage)
+	if tally.grants == 0 {
+		return
 	}
-	d.diary.grants++
-	if o.isOver() {
-		d.healthy() // the breaker closed while this was granted
-	}
+	attrs := append([]slog.Attr{slog.String("breaker", b.cfg.Name), slog.Duration("after", t.after)}, tally.attrs()...)
+	b.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo,
+		"holdfast: degraded mode is over: locks are taken in Redis again", attrs...)
 }
 
-// transition ends degraded mode when the breaker closes.
-func (d *degrader) transition(_, to State) {
-	if to == Closed {
-		d.diary.mu.Lock()
-		defer d.diary.mu.Unlock()
-		d.healthy()
+// attrs is the tally in a line of log.
+func (t tally) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.Int("grants", t.grants)}
+	for r, n := range t.results {
+		attrs = append(attrs, slog.Int(Result(r).String(), n))
 	}
-}
-
-func (d *degrader) healthy() {
-	if o := d.diary.outage; o != nil && o.isOver() {
-		d.breaker.cfg.Logger.Info("holdfast: degraded mode is over: locks are taken in Redis again",
-			"breaker", d.breaker.cfg.Name, "after", time.Since(o.began.mono), "grants", d.diary.grants)
-		d.diary.outage, d.diary.grants = nil, 0
-	}
+	return attrs
 }

@@ -12,10 +12,14 @@ import (
 type OpenError struct {
 	Breaker string    // the breaker's name
 	Since   time.Time // when it ceased to be closed
+	Drill   bool      // nothing but a Drill, which has begun then
 	reason  string
 }
 
 func (e *OpenError) Error() string {
+	if e.Drill {
+		return fmt.Sprintf("holdfast: redis unavailable: a drill of degraded mode is under way since %s, so Redis was not asked", e.Since.Format(time.RFC3339))
+	}
 	return fmt.Sprintf("holdfast: redis unavailable: circuit breaker %q is open since %s (%s), so Redis was not asked: see what ails Redis; the breaker closes by itself when Redis is back",
 		e.Breaker, e.Since.Format(time.RFC3339), e.reason)
 }

@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,18 @@ type outage struct {
 	began   instant
 	refusal *OpenError
 	over    chan struct{} // closed when the breaker is
+	drill   bool          // nothing but a drill
+
+	// The ledger's, under its mutex.
+	tally   tally
+	closers int           // those who close it at present
+	closing chan struct{} // closed when they are done
+
+	// The prober's.
+	needed int         // probes in a row that must pass
+	passed int         // of them, so far
+	steady atomic.Bool // as many have
+	known  bool        // it was asked which server answers
 
 	mu     sync.Mutex
 	silent instant // since when Redis has answered nothing

@@ -35,21 +35,57 @@ func (b *Breaker) probeUntilOver(o *outage) {
 		select {
 		case <-timer.C:
 		case <-o.over:
+			if !o.known {
+				b.identify()
+			}
 			return
 		case <-b.ctx.Done():
 			return
 		}
+		next := b.untilProbe()
 		switch v := b.probe(); {
-		case v == client.Healthy, v == client.Faulty && b.State() == HalfOpen:
+		case v == client.Healthy && !o.pass():
+			next /= 5
+		case v == client.Healthy:
+			o.known = o.known || b.identify()
 			b.vote(v)
+		case v == client.Faulty:
+			o.fail()
+			if b.State() == HalfOpen {
+				b.vote(v)
+			}
 		}
-		timer.Reset(b.untilProbe())
+		timer.Reset(next)
 	}
 }
 
 func (b *Breaker) untilProbe() time.Duration {
 	d := b.cfg.ProbeInterval
 	return d*4/5 + rand.N(d*2/5+1)
+}
+
+// flapProbes is how many probes in a row must pass where an outage began within the
+// breaker's window after the last one.
+const flapProbes = 3
+
+// probesNeeded is for an outage that begins now. Its caller holds b.mu.
+func (b *Breaker) probesNeeded() int {
+	if !b.ended.IsZero() && time.Since(b.ended) < b.cfg.Window {
+		return flapProbes
+	}
+	return 1
+}
+
+// pass notes a probe that passed, and tells whether enough have.
+func (o *outage) pass() bool {
+	o.passed++
+	o.steady.Store(o.passed >= o.needed)
+	return o.steady.Load()
+}
+
+func (o *outage) fail() {
+	o.passed = 0
+	o.steady.Store(o.needed == 1)
 }
 
 // probe asks Redis to write. The command runs in a goroutine of its own, since

@@ -25,6 +25,8 @@ func (b *Breaker) changed(_ string, was, is gobreaker.State) {
 	if t.from == Closed {
 		t.outage = newOutage(&OpenError{Breaker: b.cfg.Name, reason: fmt.Sprintf("%d of %d commands failed within %v",
 			b.trip.TotalFailures, b.trip.TotalFailures+b.trip.TotalSuccesses, b.cfg.Window)})
+		t.outage.needed = b.probesNeeded()
+		t.outage.steady.Store(t.outage.needed == 1)
 		b.last.Store(t.outage)
 		b.startProber(t.outage)
 	}
@@ -33,6 +35,7 @@ func (b *Breaker) changed(_ string, was, is gobreaker.State) {
 	b.state.Store(uint32(t.to))
 	if t.to == Closed {
 		b.total += t.after
+		b.ended = b.since
 		close(t.outage.over)
 	}
 	b.queue = append(b.queue, t)
@@ -47,8 +50,11 @@ func (b *Breaker) deliver() {
 	}
 	for t, fns := b.next(false); t != nil; t, fns = b.next(true) {
 		b.log(t)
+		if t.to == Closed {
+			b.ends(t)
+		}
 		for _, fn := range fns {
-			b.tell(fn, t)
+			b.guard(func() { fn(t.from, t.to) })
 		}
 	}
 }
@@ -84,13 +90,14 @@ func (b *Breaker) log(t *transition) {
 		slog.String("breaker", b.cfg.Name), slog.String("from", t.from.String()), detail)
 }
 
-func (b *Breaker) tell(fn func(from, to State), t *transition) {
+// guard calls code of others.
+func (b *Breaker) guard(fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			b.cfg.Logger.Error("holdfast: panic in a function that watches the circuit breaker", "breaker", b.cfg.Name, "panic", p)
 		}
 	}()
-	fn(t.from, t.to)
+	fn()
 }
 
 // OnTransition has fn called after each transition from now on, one call after

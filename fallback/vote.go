@@ -18,11 +18,25 @@ func (b *Breaker) settle(done func(error), v client.Verdict) {
 	switch v {
 	case client.Healthy:
 		b.answered()
+		if o := b.outage(); o != nil {
+			b.leave(o, func(ok bool) { b.decide(done, ok) })
+			return
+		}
 		done(nil)
 	case client.Faulty:
 		done(errFailed)
 	default:
 		done(errExcluded)
+	}
+	b.deliver()
+}
+
+// decide ends a trial that Redis has passed, once no degraded lease is left; or not.
+func (b *Breaker) decide(done func(error), ok bool) {
+	if ok {
+		done(nil)
+	} else {
+		done(errFailed)
 	}
 	b.deliver()
 }
@@ -42,6 +56,7 @@ func (b *Breaker) vote(v client.Verdict) {
 func (b *Breaker) observe(c client.Command) {
 	if c.Answered || c.Verdict == client.Healthy {
 		b.answered()
+		b.meet()
 	}
 	switch {
 	case c.Op == "acquire": // settled by the layer

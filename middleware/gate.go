@@ -67,7 +67,7 @@ func through(ctx context.Context, req client.Request, key string, behind []strin
 		return nil, err
 	}
 	kept = true
-	gates.keep(p)
+	gates.keep(p, req.Call())
 	follow(lease, p)
 	lease.Offer(func(t *client.Tenure) bool { return gates.bequeath(p, t) })
 	return lease, err

@@ -73,7 +73,7 @@ func (c *crowd) goes() {
 	c.inside = slices.Delete(c.inside, i, i+1)
 	c.did("%v %q goes", p.kind, p.owner)
 	if c.rnd.IntN(2) == 0 {
-		gates.keep(p)
+		gates.keep(p, nil)
 		gates.free(p)
 	} else {
 		gates.leave(p, nil, client.ErrUnavailable)

@@ -43,6 +43,7 @@ type gate struct {
 	owners  map[string]int // of these, those who have an owner, by its name
 	failure error          // how Redis failed the last who came back from there, nil once it answered
 	queue   queue
+	holder  *client.Call // who got a lease last, while there is any
 	leaving *client.Call // who is just leaving without the lock
 }
 
@@ -140,7 +141,7 @@ func (g *gate) advance() {
 		if g.fits(w.ask) && (w == g.queue.first || g.kin(w.ask)) {
 			g.queue.remove(w)
 			g.letIn(w.ask)
-			w.held, w.after = !g.failing(), g.leaving
+			w.held, w.last, w.after = !g.failing(), g.holder, g.leaving
 			g.leaving = nil
 			close(w.in)
 		}

@@ -20,7 +20,17 @@ func (g *gate) refusal(req client.Request) error {
 		}
 		return &client.Error{Op: "acquire", Key: req.Key, Err: g.failure}
 	}
-	return &client.Error{Op: "acquire", Key: req.Key, Err: &client.HeldError{Local: true}}
+	return &client.Error{Op: "acquire", Key: req.Key, Err: heldBy(g.holder)}
+}
+
+// heldBy is what one outside learns of who is inside: call, or nobody who is known.
+func heldBy(call *client.Call) *client.HeldError {
+	if call != nil {
+		if h := call.Holding(); h != nil {
+			return h
+		}
+	}
+	return &client.HeldError{Local: true}
 }
 
 // errSilent is what the others learn from one whose context ended before Redis had

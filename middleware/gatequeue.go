@@ -9,8 +9,23 @@ type waiter struct {
 	held       bool // by then: those before it had the lock, or left it to others
 	call       *client.Call
 	tenure     *client.Tenure // that was left to it when it was let in, if any
+	first      *client.Call   // who had the lock when it came, if anybody of this process
+	last       *client.Call   // who had it last, until it was let in or left
 	after      *client.Call   // who left without the lock when it was let in, if anybody
 	prev, next *waiter
+}
+
+// met has the call of w remember the first and the last for whom it waited here.
+func (w *waiter) met() {
+	if w.call == nil {
+		return
+	}
+	if w.first != nil && w.first != w.last {
+		w.call.Blocked(heldBy(w.first))
+	}
+	if w.last != nil {
+		w.call.Blocked(heldBy(w.last))
+	}
 }
 
 // queue has those who wait, first come first.

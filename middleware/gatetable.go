@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/client"
@@ -36,8 +37,11 @@ func (t *gateTable) enter(ctx context.Context, req client.Request, key string) (
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return place{}, client.WaitEnded(ctx, req, t.giveUp(p, w, req))
+		last := t.giveUp(p, w, req)
+		w.met()
+		return place{}, client.WaitEnded(ctx, req, last)
 	}
+	w.met()
 	if call := req.Call(); call != nil {
 		if w.held {
 			call.Waited()
@@ -70,10 +74,15 @@ func (t *gateTable) arrive(req client.Request, key string) (p place, w *waiter, 
 	case g.clash(a) != nil:
 		return place{}, nil, &client.Error{Op: "acquire", Key: req.Key, Err: g.clash(a)}
 	case req.Wait:
-		w = &waiter{ask: a, call: req.Call(), in: make(chan struct{})}
+		w = &waiter{ask: a, call: req.Call(), in: make(chan struct{}), first: g.holder}
 		g.queue.push(w)
 	default:
-		return place{}, nil, g.refusal(req)
+		refused = g.refusal(req)
+		var held *client.HeldError
+		if call := req.Call(); call != nil && errors.As(refused, &held) {
+			call.Blocked(held)
+		}
+		return place{}, nil, refused
 	}
 	return p, w, nil
 }
@@ -92,6 +101,7 @@ func (t *gateTable) giveUp(p place, w *waiter, req client.Request) error {
 		}
 		t.out(p)
 	default:
+		w.last = p.gate.holder
 		p.gate.queue.remove(w)
 		p.gate.advance()
 	}
@@ -113,10 +123,11 @@ func (t *gateTable) leave(p place, call *client.Call, err error) {
 }
 
 // keep notes that one of those inside has got a lease.
-func (t *gateTable) keep(p place) {
+func (t *gateTable) keep(p place, call *client.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p.gate.leases++
+	p.gate.holder = call
 	p.gate.failure = nil
 }
 
@@ -138,7 +149,7 @@ func (t *gateTable) bequeath(p place, tenure *client.Tenure) bool {
 	}
 	g.queue.remove(w)
 	g.letIn(w.ask)
-	w.held, w.tenure = true, tenure
+	w.held, w.tenure, w.last = true, tenure, g.holder
 	close(w.in)
 	return true
 }
@@ -149,6 +160,9 @@ func (t *gateTable) free(p place) {
 	defer t.mu.Unlock()
 	p.gate.leases--
 	t.out(p)
+	if p.gate.leases == 0 {
+		p.gate.holder = nil
+	}
 }
 
 // out takes one out, and forgets a gate with nobody inside: then nobody waits

@@ -25,7 +25,7 @@ func (t *Telemetry) Middleware() client.Middleware {
 	return func(next client.Handler) client.Handler {
 		return func(ctx context.Context, req client.Request) (*client.Lease, error) {
 			traced := t.tracing.on()
-			if !traced && !t.hub.active(ctx) || req.Call() == nil {
+			if !traced && t.page == nil && !t.hub.active(ctx) || req.Call() == nil {
 				return next(ctx, req)
 			}
 			a := t.begin(ctx, req, traced)
@@ -42,6 +42,7 @@ type acquire struct {
 	t      *Telemetry
 	class  *class
 	key    string
+	asked  *asked // for a page; nil without one
 	call   *client.Call
 	caller context.Context
 	ctx    context.Context // the caller's with span
@@ -56,7 +57,7 @@ type acquire struct {
 
 func (t *Telemetry) begin(ctx context.Context, req client.Request, traced bool) *acquire {
 	a := &acquire{
-		t: t, class: t.hub.class(req.Class), key: req.Key, call: req.Call(),
+		t: t, class: t.hub.class(req.Class), key: req.Key, asked: t.page.asked(req), call: req.Call(),
 		caller: ctx, ctx: ctx, span: noop.Span{}, start: time.Now(),
 	}
 	if traced {
@@ -65,7 +66,7 @@ func (t *Telemetry) begin(ctx context.Context, req client.Request, traced bool) 
 			a.call.SetTraceparent(formatTraceparent(sc))
 		}
 	}
-	a.class.waiters.enter(&a.waiter)
+	a.class.waiters.enter(&a.waiter, a, a.start)
 	return a
 }
 
@@ -80,12 +81,19 @@ func (a *acquire) startOptions(wait bool) spanOptions {
 // end is what is left to do when the layers inside have returned, or panicked.
 func (a *acquire) end() {
 	a.waiter.leave()
-	l := a.labels()
+	m := a.class.modeOf(a.lease) // once: a lease may be promoted at any time
+	l := a.labels(m)
+	now := time.Now()
 	if a.returned && a.err == nil {
-		a.t.watch(a)
+		a.t.watch(a, now)
 	}
 	h := a.t.hub
-	h.record(a.ctx, h.acquireDuration, time.Since(a.start).Seconds(), l)
+	waited := now.Sub(a.start).Seconds()
+	if a.returned && a.err == nil {
+		h.acquireDuration.Record(a.ctx, waited, h.series.often(&m.acquired, l).record...)
+	} else {
+		h.record(a.ctx, h.acquireDuration, waited, l)
+	}
 	if n := a.call.ShortCircuits(); n > 0 {
 		h.add(a.ctx, h.attempts, n, labels{labelClass: a.class.name, labelResult: resultShortCircuited})
 	}
@@ -99,8 +107,8 @@ func (a *acquire) end() {
 }
 
 // labels are those of the wait: the one place that says how it ended.
-func (a *acquire) labels() labels {
-	l := labels{labelClass: a.class.name, labelMode: a.class.modeOf(a.lease).name}
+func (a *acquire) labels(m *mode) labels {
+	l := labels{labelClass: a.class.name, labelMode: m.name}
 	if !a.returned {
 		l[labelOutcome], l[labelErrorType] = string(client.OutcomeError), errorTypePanic
 		return l
@@ -114,7 +122,7 @@ func (a *acquire) labels() labels {
 
 // describe gives the span its attributes, links and status.
 func (a *acquire) describe(l labels) {
-	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs := make([]attribute.KeyValue, 0, 4) // as many as one has that did not wait
 	attrs = append(attrs,
 		labelKeys[labelOutcome].String(l[labelOutcome]),
 		labelKeys[labelMode].String(l[labelMode]),
@@ -127,6 +135,9 @@ func (a *acquire) describe(l labels) {
 	}
 	if wake := a.call.WakeSource(); wake != client.WakeNone {
 		attrs = append(attrs, labelKeys[labelWake].String(string(wake)))
+	}
+	if reason := a.call.Degraded(); reason != "" {
+		attrs = append(attrs, attrDegraded.Bool(a.lease.Degraded()), attrReason.String(reason))
 	}
 	if fence, ok := a.lease.Fence(); ok {
 		attrs = append(attrs, attrFence.Int64(int64(fence)))

@@ -26,11 +26,16 @@ func (t *Telemetry) Attempts() client.Middleware {
 				return next(ctx, req) // nothing is tried any more, or nobody counts
 			}
 			lease, err := next(ctx, req)
-			l := labels{labelClass: t.hub.class(req.Class).name, labelResult: resultOf(err)}
+			class := t.hub.class(req.Class)
+			l := labels{labelClass: class.name, labelResult: resultOf(err)}
 			if call := req.Call(); err == nil && call != nil {
 				l[labelWake] = string(call.WakeSource())
 			}
-			t.hub.add(ctx, t.hub.attempts, 1, l)
+			if err == nil && l[labelWake] == "" {
+				t.hub.attempts.Add(ctx, 1, t.hub.series.often(&class.granted, l).add...)
+			} else {
+				t.hub.add(ctx, t.hub.attempts, 1, l)
+			}
 			return lease, err
 		}
 	}

@@ -19,6 +19,8 @@ const (
 	attrShortCircuits = attribute.Key("holdfast.short_circuits")
 	attrFence         = attribute.Key("holdfast.fence")
 	attrPosition      = attribute.Key("holdfast.queue.position")
+	attrDegraded      = attribute.Key("holdfast.degraded")
+	attrReason        = attribute.Key("holdfast.degraded.reason")
 	attrKey           = attribute.Key("holdfast.key")
 	attrFailures      = attribute.Key("holdfast.renewal.failures")
 	attrHolder        = attribute.Key("holdfast.holder.identity")

@@ -19,14 +19,18 @@ type Breaker struct {
 	Name         string                         // static, the label of the breaker's metrics
 	State        func() string                  // the present state
 	OpenTime     func() time.Duration           // spent not closed, all in all, up to now
+	Since        func() time.Time               // when the present state began; nil if that is not known
 	OnTransition func(fn func(from, to string)) // has fn called after each transition
+	// OnReconciled has fn called for each degraded lease whose fate is known when Redis
+	// is back: promoted, conflict, ended or refused. It may be nil.
+	OnReconciled func(fn func(class, result string))
 }
 
 var breakerStates = []string{"closed", "open", "half-open"}
 
 // WatchBreaker reports b's state, transitions and open time until t is closed. What
 // breakers of the same name report adds up. It fails with client.ErrInvalid where a
-// field of b is missing, and with client.ErrClosed after Close.
+// field of b but Since and OnReconciled is missing, and with client.ErrClosed after Close.
 func (t *Telemetry) WatchBreaker(b Breaker) error {
 	if b.Name == "" || b.State == nil || b.OpenTime == nil || b.OnTransition == nil {
 		return fmt.Errorf("%w: a breaker to watch needs all fields", client.ErrInvalid)
@@ -36,7 +40,13 @@ func (t *Telemetry) WatchBreaker(b Breaker) error {
 	if !t.keep(w) {
 		return fmt.Errorf("%w: its telemetry cannot watch breaker %q", client.ErrClosed, b.Name)
 	}
-	b.OnTransition(func(_, to string) { w.count(context.Background(), to, 1) })
+	b.OnTransition(func(from, to string) {
+		w.count(context.Background(), to, 1)
+		t.page.breaker(b.Name, from, to)
+	})
+	if b.OnReconciled != nil {
+		b.OnReconciled(func(class, result string) { t.hub.reconciled(t.hub.class(class), result, 1) })
+	}
 	return nil
 }
 

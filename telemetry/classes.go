@@ -29,6 +29,8 @@ type class struct {
 	degraded    mode
 	primed      atomic.Bool
 
+	granted, freed atomic.Pointer[series] // of the attempts and the releases that do well
+
 	acquireSpan, releaseSpan, renewSpan, holdSpan string      // names
 	wait, try, internal                           spanOptions // of an acquire that waits, of one that does not, of others
 }
@@ -38,6 +40,8 @@ type mode struct {
 	name   string
 	leases lane
 	span   spanOptions
+
+	acquired, released atomic.Pointer[series] // of the waits and the holds that end well
 }
 
 type spanOptions []trace.SpanStartOption
@@ -47,13 +51,8 @@ func newClass(name string) *class {
 	options := func(kvs ...attribute.KeyValue) spanOptions {
 		return spanOptions{trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(kvs...)}
 	}
-	leases := func(name string) mode {
-		return mode{name: name, span: options(named, labelKeys[labelMode].String(name))}
-	}
-	return &class{
+	c := &class{
 		name:        name,
-		distributed: leases(modeDistributed),
-		degraded:    leases(modeDegraded),
 		wait:        options(named, attrWait.Bool(true)),
 		try:         options(named, attrWait.Bool(false)),
 		internal:    options(named),
@@ -62,6 +61,10 @@ func newClass(name string) *class {
 		renewSpan:   "renew " + name,
 		holdSpan:    "hold " + name,
 	}
+	for name, m := range map[string]*mode{modeDistributed: &c.distributed, modeDegraded: &c.degraded} {
+		m.name, m.span = name, options(named, labelKeys[labelMode].String(name))
+	}
+	return c
 }
 
 // modeOf is the mode of a lease.
@@ -79,10 +82,10 @@ type classes struct {
 }
 
 func (c *classes) of(name string) *class {
-	name = valid(name)
 	if k := c.known(name); k != nil {
 		return k
 	}
+	name = valid(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m[name] == nil && len(c.m) >= maxClasses {

@@ -63,7 +63,7 @@ func TestLane(t *testing.T) {
 		expect(0, 0)
 		var m [4]mark
 		for i := range m {
-			l.enter(&m[i])
+			l.enter(&m[i], nil, time.Now())
 			time.Sleep(time.Second)
 		}
 		expect(4, 4*time.Second)
@@ -76,7 +76,7 @@ func TestLane(t *testing.T) {
 		m[2].leave()
 		expect(0, 0)
 		var again mark
-		l.enter(&again)
+		l.enter(&again, nil, time.Now())
 		expect(1, 0)
 	})
 }

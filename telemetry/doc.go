@@ -14,12 +14,13 @@
 // Durations are in seconds, in explicit buckets. The scope is the module's path.
 //
 //	holdfast.acquire.duration     histogram        class outcome mode [error.type]   the wait, once per call
-//	holdfast.attempts             counter          class result                      each try
+//	holdfast.attempts             counter          class result [wake]               each try
 //	holdfast.hold.duration        histogram        class mode end_reason             at the end of a lease
 //	holdfast.renewal.duration     histogram        class [error.type]                each renewal, and each Extend that worked
 //	holdfast.renewal.headroom     histogram        class                             share of the TTL left when confirmed
 //	holdfast.release.duration     histogram        class [error.type]                each release command
 //	holdfast.lease.losses         counter          class reason                      from 0 for each class and reason
+//	holdfast.degraded.reconciliations counter      class result                      from 0 for each class and result
 //	holdfast.lease.count          up-down, async   class mode                        leases held now
 //	holdfast.lease.age.max        gauge, async     class mode                        age of the oldest
 //	holdfast.waiter.count         up-down, async   class                             acquires under way now
@@ -40,6 +41,7 @@
 //	holdfast.mode        distributed, degraded
 //	holdfast.result      granted, held, error (which includes unknown), short_circuited
 //	holdfast.end_reason  released, expired, lost, conflict, max_hold, canceled, closed
+//	holdfast.wake        handoff, poll, expiry, local: what gave the lock to one who waited
 //	holdfast.reason      expired, taken, unreachable, conflict
 //	holdfast.breaker     the breaker's name
 //	holdfast.state       closed, open, half-open
@@ -58,7 +60,11 @@
 //	holdfast.wait              false for TryAcquire
 //	holdfast.attempts          tries that reached the core of the pipeline
 //	holdfast.short_circuits    tries that the breaker refused, if any
+//	holdfast.queue.position    place at which it entered the queue in Redis, if it did
+//	holdfast.wake              what gave it the lock, if it waited
 //	holdfast.fence             fencing token of the lease, unless it is degraded
+//	holdfast.degraded          where degraded mode decided: whether it granted the lease
+//	holdfast.degraded.reason   why it did, or did not
 //	holdfast.key               only with WithKeyAttribute
 //	holdfast.holder.identity   who held the lock last, if anybody did; see client.WithIdentity
 //	holdfast.holder.held_for   for how long, in seconds, when the wait ended
@@ -71,6 +77,8 @@
 // and instance are what the holder's own span, at the other end of the link, tells.
 // held_for compares the server's clock with the local one. What comes from Redis is
 // not trusted: it makes a link, never a parent.
+//
+// A span of a time in which renewals fail has holdfast.renewal.failures, their number.
 //
 // "release {class}" covers a release, as a child of the span in its context.
 // "renew {class}" exists only where renewals failed, one from the first failure until

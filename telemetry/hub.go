@@ -112,6 +112,9 @@ func (h *hub) class(name string) *class {
 		for _, r := range []client.LossReason{client.LossExpired, client.LossTaken, client.LossUnreachable, client.LossConflict} {
 			h.lost(c, r, 0)
 		}
+		for _, r := range reconciliations {
+			h.reconciled(c, r, 0)
+		}
 	}
 	return c
 }

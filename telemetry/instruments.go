@@ -26,6 +26,7 @@ type instruments struct {
 	releaseDuration    metric.Float64Histogram
 	leaseLosses        metric.Int64Counter
 	breakerTransitions metric.Int64Counter
+	reconciliations    metric.Int64Counter
 
 	leaseCount    metric.Int64ObservableUpDownCounter
 	leaseAge      metric.Float64ObservableGauge
@@ -48,6 +49,8 @@ func newInstruments(m metric.Meter) instruments {
 		leaseLosses:     b.counter("holdfast.lease.losses", "{loss}", "Leases that ended under their holder."),
 		breakerTransitions: b.counter("holdfast.breaker.transitions", "{transition}",
 			"Changes of the breaker's state."),
+		reconciliations: b.counter("holdfast.degraded.reconciliations", "{lease}",
+			"Degraded leases that there were when Redis was back."),
 
 		leaseCount:    b.asyncUpDown("holdfast.lease.count", "{lease}", "Leases held."),
 		leaseAge:      b.asyncGauge("holdfast.lease.age.max", "s", "Age of the oldest lease held."),

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -64,6 +65,17 @@ type series struct {
 type seriesCache struct {
 	mu sync.RWMutex
 	m  map[labels]*series
+}
+
+// often is of for a series that is needed all the time: kept has it from the first time
+// on, for always the same labels.
+func (c *seriesCache) often(kept *atomic.Pointer[series], l labels) *series {
+	s := kept.Load()
+	if s == nil {
+		s = c.of(l)
+		kept.Store(s)
+	}
+	return s
 }
 
 func (c *seriesCache) of(l labels) *series {

@@ -16,15 +16,16 @@ type lane struct {
 // mark is one thing's place in a lane. It is used once, by one goroutine at a time.
 type mark struct {
 	lane       *lane
+	of         any // the thing
 	since      time.Time
 	prev, next *mark
 }
 
-// enter puts m at the end of the lane.
-func (l *lane) enter(m *mark) {
+// enter puts m, which stands for of, at the end of the lane.
+func (l *lane) enter(m *mark, of any, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m.lane, m.since, m.prev = l, time.Now(), l.tail
+	m.lane, m.of, m.since, m.prev = l, of, now, l.tail
 	if l.tail == nil {
 		l.head = m
 	} else {
@@ -61,4 +62,13 @@ func (l *lane) read() (n int64, age time.Duration) {
 		age = time.Since(l.head.since)
 	}
 	return int64(l.n), age
+}
+
+// each calls fn for all that is in the lane, the oldest first.
+func (l *lane) each(fn func(since time.Time, of any)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for m := l.head; m != nil; m = m.next {
+		fn(m.since, m.of)
+	}
 }

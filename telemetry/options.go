@@ -15,6 +15,7 @@ type config struct {
 	meterProvider  metric.MeterProvider
 	keyAttribute   bool
 	holdSpans      bool
+	page           *Page
 }
 
 // WithTracerProvider sets where spans go. Default, also for nil, the global

@@ -21,10 +21,12 @@ type Telemetry struct {
 	tracing      tracing
 	keyAttribute bool
 	holdSpans    bool
+	page         *Page // nil for none
 	background   trace.SpanContext
 
 	mu       sync.Mutex
 	breakers []*breaker
+	clients  []ClientInfo
 	closed   bool
 }
 
@@ -46,9 +48,11 @@ func New(opts ...Option) (*Telemetry, error) {
 		hub:          joinHub(cfg.meterProvider),
 		keyAttribute: cfg.keyAttribute,
 		holdSpans:    cfg.holdSpans,
+		page:         cfg.page,
 		background:   unsampled(),
 	}
 	t.tracing.init(cfg.tracerProvider)
+	t.page.join(t)
 	return t, nil
 }
 
@@ -65,6 +69,7 @@ func (t *Telemetry) Close(context.Context) error {
 	if closed {
 		return nil
 	}
+	t.page.part(t)
 	t.hub.forget(breakers)
 	return t.hub.leave()
 }

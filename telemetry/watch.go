@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -13,26 +15,42 @@ import (
 type watcher struct {
 	t       *Telemetry
 	class   *class
-	mode    *mode // in which it was granted
+	mode    *mode // in which it is
+	lease   *client.Lease
+	asked   *asked // for a page; nil without one
 	mark    mark
 	acquire trace.SpanContext
 	hold    trace.Span // nil unless asked for
 	renewal renewalSpan
 	over    bool
+
+	// For those who look at it meanwhile.
+	ttl        atomic.Int64 // nanoseconds that it had left when that was last moved
+	renewals   atomic.Int64
+	failing    atomic.Bool // the last renewal did
+	downgraded atomic.Bool
 }
 
 // watch follows the lease that a got.
-func (t *Telemetry) watch(a *acquire) {
-	w := &watcher{t: t, class: t.hub.class(a.lease.Class()), acquire: a.span.SpanContext()}
+func (t *Telemetry) watch(a *acquire, now time.Time) {
+	class := a.class
+	if name := a.lease.Class(); name != class.name {
+		class = t.hub.class(name)
+	}
+	w := &watcher{t: t, class: class, acquire: a.span.SpanContext(),
+		lease: a.lease, asked: a.asked}
 	w.mode = w.class.modeOf(a.lease)
 	if t.holdSpans && t.tracing.on() {
 		w.startHold(a)
 	}
-	w.mode.leases.enter(&w.mark)
+	w.mode.leases.enter(&w.mark, w, now)
+	w.profile()
+	w.begun()
 	a.lease.Observe(w.event)
 }
 
 func (w *watcher) event(ev client.Event) {
+	w.noted(ev)
 	switch ev.Kind {
 	case client.EventRenewed:
 		w.renewed(ev)
@@ -42,10 +60,15 @@ func (w *watcher) event(ev client.Event) {
 		w.released(ev)
 	case client.EventEnded:
 		w.ended(ev)
+	case client.EventDowngraded:
+		w.downgraded.Store(true)
+	case client.EventPromoted:
+		w.promoted(ev)
 	}
 }
 
 func (w *watcher) renewed(ev client.Event) {
+	w.renewals.Add(1)
 	w.renewal.end(ev.At)
 	if ev.Lease.Degraded() {
 		return
@@ -64,7 +87,12 @@ func (w *watcher) renewalFailed(ev client.Event) {
 
 func (w *watcher) released(ev client.Event) {
 	if !ev.Lease.Degraded() {
-		w.record(w.t.hub.releaseDuration, ev.Duration.Seconds(), labels{labelClass: w.class.name, labelErrorType: client.ErrorType(ev.Err)})
+		l := labels{labelClass: w.class.name, labelErrorType: client.ErrorType(ev.Err)}
+		if ev.Err == nil {
+			w.recordOften(w.t.hub.releaseDuration, ev.Duration.Seconds(), &w.class.freed, l)
+		} else {
+			w.record(w.t.hub.releaseDuration, ev.Duration.Seconds(), l)
+		}
 	}
 	if w.t.tracing.on() {
 		w.releaseSpan(ev)
@@ -74,8 +102,14 @@ func (w *watcher) released(ev client.Event) {
 func (w *watcher) ended(ev client.Event) {
 	w.over = true
 	w.mark.leave()
+	w.unprofile()
 	w.renewal.end(ev.At)
-	w.record(w.t.hub.holdDuration, ev.Duration.Seconds(), labels{labelClass: w.class.name, labelMode: w.mode.name, labelEndReason: string(ev.Reason)})
+	l := labels{labelClass: w.class.name, labelMode: w.mode.name, labelEndReason: string(ev.Reason)}
+	if ev.Reason == client.EndReleased {
+		w.recordOften(w.t.hub.holdDuration, ev.Duration.Seconds(), &w.mode.released, l)
+	} else {
+		w.record(w.t.hub.holdDuration, ev.Duration.Seconds(), l)
+	}
 	if ev.Loss != "" {
 		w.t.hub.lost(w.class, ev.Loss, 1)
 	}
@@ -87,4 +121,9 @@ func (w *watcher) ended(ev client.Event) {
 // record measures what belongs to no call.
 func (w *watcher) record(h metric.Float64Histogram, v float64, l labels) {
 	w.t.hub.record(context.Background(), h, v, l)
+}
+
+// recordOften is record for a series that is needed all the time.
+func (w *watcher) recordOften(h metric.Float64Histogram, v float64, kept *atomic.Pointer[series], l labels) {
+	h.Record(context.Background(), v, w.t.hub.series.often(kept, l).record...)
 }
