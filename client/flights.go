@@ -171,6 +171,9 @@ func (f *flights) fly(aboard []*passenger) {
 			for i, p := range aboard {
 				p.tell(replies[i])
 			}
+			f.mu.Lock()
+			f.proceed()
+			f.mu.Unlock()
 			return
 		}
 		for i, p := range aboard {
