@@ -35,6 +35,9 @@ func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []Acqu
 	}
 	if o.reentrant {
 		if h, ok := ctx.Value(nesting{c, key, o.mode}).(*hold); ok {
+			if h.maxTTL > 0 && o.minHold > h.maxTTL {
+				return nil, &Error{Op: opAcquire, Key: key, Err: invalid("minimum hold %v is above the %v that class %q allows", o.minHold, h.maxTTL, h.class)}
+			}
 			if lease, ok := h.nest(ctx, o.minHold); ok {
 				return lease, nil
 			}
@@ -70,6 +73,9 @@ func (c *Client) enter(ctx context.Context, name string, keys []string, wait boo
 
 	delivered := false
 	defer func() {
+		call.mu.Lock()
+		call.over = true
+		call.mu.Unlock()
 		if !delivered {
 			c.abandon(call)
 		}
@@ -162,6 +168,9 @@ func (c *Client) abandon(call *Call) {
 	}
 	if lease != nil {
 		h := lease.hold
+		if h.passedOn() {
+			return
+		}
 		h.end(EndCanceled, "", &Error{Op: opAcquire, Key: h.key, Err: errors.New("the acquire did not return the lease")})
 		dirty = dirty || h.inRedis()
 	}
@@ -194,20 +203,22 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 	if err := req.check(); err != nil {
 		return nil, &Error{Op: opAcquire, Key: req.Key, Err: err}
 	}
+	call.asking.Add(1)
+	defer call.asking.Add(-1)
 	inherited, ok := call.inherited(req)
 	id, traceparent, lease := call.begin()
 	if lease != nil {
 		return lease, nil
 	}
 	if ok {
-		return call.granted(inherited), nil
+		return call.grant(inherited)
 	}
 	sent := time.Now()
 	var w *waiter
 	if req.Enqueue {
 		w = call.enqueue(id, sent)
 		if g, ok := c.handed(w, req, sent); ok {
-			return call.granted(g), nil
+			return call.grant(g)
 		}
 	}
 	ttl := max(req.TTL, req.MinHold)
@@ -239,7 +250,7 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Lease, error) {
 		call.unknown()
 		err = fmt.Errorf("%w: the grant came after the TTL of %v had passed: choose a longer one", ErrUnavailable, ttl)
 	default:
-		return call.granted(grant{req: req, fence: result.fence, sent: sent, ttl: ttl, id: id, noRenewal: call.opts.noRenewal}), nil
+		return call.grant(grant{req: req, fence: result.fence, sent: sent, ttl: ttl, id: id, noRenewal: call.opts.noRenewal})
 	}
 	err = &Error{Op: opAcquire, Key: req.Key, Err: err}
 	call.note(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +31,8 @@ type Call struct {
 	last            error // how the last attempt ended, as far as known
 	dirty           bool  // an attempt was sent and its outcome is not known
 	lease           *Lease
+	asking          atomic.Int32 // attempts under way
+	over            bool         // the call has returned
 
 	tenure   *Tenure // that a lease of this process left to it
 	waiter   *waiter // its place in the queue in Redis, once it asked for one
@@ -58,11 +61,16 @@ func (c *Call) begin() (id leaseID, traceparent string, live *Lease) {
 	return leaseID{c.locks, c.token}, c.traceparent, nil
 }
 
-// granted makes the lease of a grant. Where attempts overlapped they share one.
+// granted makes the lease of a grant. Where attempts overlapped they share one. It is
+// nil where the call has returned: nobody would release it.
 func (c *Call) granted(g grant) *Lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lease == nil || c.lease.hold.standing() != nil {
+		if c.over { // an attempt that overlapped, and came after the call's end
+			c.client.janitor.add(c.removal(g.id.token, true))
+			return nil
+		}
 		g.straggler = c.dirty
 		c.lease = c.client.newLease(g)
 	}
@@ -93,6 +101,14 @@ func (c *Call) tookAll() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.taken
+}
+
+// grant is granted with the error of a call that has returned.
+func (c *Call) grant(g grant) (*Lease, error) {
+	if l := c.granted(g); l != nil {
+		return l, nil
+	}
+	return nil, &Error{Op: opAcquire, Key: c.key, Err: fmt.Errorf("%w: the call has returned", ErrUnavailable)}
 }
 
 // note keeps how an attempt ended.

@@ -10,8 +10,9 @@ import (
 // those who wait to share it come in at once. The lease's token, fence and TTL stay.
 // For a lease that is shared already it does nothing. It fails with ErrNotHeld where
 // the lease has ended, ErrInvalid for one of slots, one with a minimum hold, one that
-// is degraded and one whose owner has others, and ErrUnavailable when Redis did not answer: the lease then is
-// exclusive still as far as this process goes, and Downgrade may be repeated.
+// is degraded and one whose owner has others, and ErrUnavailable when Redis did not
+// answer: take the lease for shared then, until Downgrade, called again, or Release has
+// succeeded.
 func (l *Lease) Downgrade(ctx context.Context) error {
 	if l.none() {
 		return &Error{Op: opDowngrade, Err: ErrNotHeld}
@@ -33,8 +34,12 @@ func (h *hold) downgrade(ctx context.Context) error {
 		return err
 	}
 	h.mu.Lock()
-	mode, minHold := h.mode, h.minHold
+	mode, minHold, live := h.mode, h.minHold, h.phase == phaseLive
+	h.next = nil // what is sent now may come when another lease has the token
 	h.mu.Unlock()
+	if !live {
+		return h.standing() // a Release came in between, and may have passed the token on
+	}
 	switch {
 	case mode == SharedMode:
 		return nil
@@ -56,7 +61,7 @@ func (h *hold) downgrade(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", ErrNotHeld, s)
 	}
 	h.mu.Lock()
-	live := h.phase == phaseLive
+	live = h.phase == phaseLive
 	if live {
 		h.mode = SharedMode
 	}

@@ -123,7 +123,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // waits returns it, so that "timed out while held" and "timed out while Redis
 // failed" stay apart.
 func WaitEnded(ctx context.Context, req Request, last error) error {
-	if req.call != nil && context.Cause(ctx) == context.Cause(req.call.client.closing) {
+	if req.call != nil && req.call.client.closing.Err() != nil && context.Cause(ctx) == context.Cause(req.call.client.closing) {
 		return &Error{Op: "acquire", Key: req.Key, Err: ErrClosed}
 	}
 	var e *Error

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,24 +63,49 @@ func (f *flights) run(ctx context.Context, p *passenger) (v any, left bool, err 
 		_, err := classify(errCrowded)
 		return nil, false, err
 	}
-	select {
-	case <-p.done:
-		return p.value, false, p.err
-	case <-ctx.Done():
+	var tired <-chan time.Time
+	if f.waits(p) {
+		timer := time.NewTimer(f.client.commandTimeout + settleGrace)
+		defer timer.Stop()
+		tired = timer.C
 	}
+	for {
+		select {
+		case <-p.done:
+			return p.value, false, p.err
+		case <-tired:
+			if f.leave(p) {
+				_, err := classify(errCrowded)
+				return nil, false, err
+			}
+			tired = nil // it is on its way, and has a bound of its own there
+		case <-ctx.Done():
+			if f.leave(p) {
+				return nil, true, errUnsent
+			}
+			return nil, true, nil
+		}
+	}
+}
+
+func (f *flights) waits(p *passenger) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !p.sent
+}
+
+// leave takes p out of the queue. It is false where p is on its way already.
+func (f *flights) leave(p *passenger) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p.sent {
-		return nil, true, nil
+		return false
 	}
-	for i, q := range f.queue {
-		if q == p {
-			f.queue = append(f.queue[:i], f.queue[i+1:]...)
-			break
-		}
+	if i := slices.Index(f.queue, p); i >= 0 {
+		f.queue = slices.Delete(f.queue, i, i+1)
 	}
 	p.settle.end(Neutral)
-	return nil, true, errUnsent
+	return true
 }
 
 // board has p go at once, or with the next flight. It is false where too many hang.
@@ -168,12 +194,12 @@ func (f *flights) fly(aboard []*passenger) {
 		was := state.Swap(flightOver)
 		if was == flightOver {
 			c.exec.stuck.Add(-1)
-			for i, p := range aboard {
-				p.tell(replies[i])
-			}
 			f.mu.Lock()
 			f.proceed()
 			f.mu.Unlock()
+			for i, p := range aboard {
+				p.tell(replies[i])
+			}
 			return
 		}
 		for i, p := range aboard {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/client"
 	"github.com/holdfast-go/holdfast/internal/redistest"
@@ -117,6 +120,63 @@ func TestWhoLeavesTheQueueOfCommands(t *testing.T) {
 		}
 		if info := must[client.Info](t)(c.Inspect(t.Context(), "k")); info.Held {
 			t.Error("the release was not sent")
+		}
+	})
+}
+
+// hang is a hook of the redis client that keeps commands until it is opened.
+type hang struct {
+	on   atomic.Bool
+	open chan struct{}
+}
+
+func (h *hang) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *hang) wait() {
+	if h.on.Load() {
+		<-h.open
+	}
+}
+
+func (h *hang) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.wait()
+		return next(ctx, cmd)
+	}
+}
+
+func (h *hang) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.wait()
+		return next(ctx, cmds)
+	}
+}
+
+// While too many commands hang, one that waits to be sent is bounded too.
+func TestACommandThatIsNotSentIsBounded(t *testing.T) {
+	simulate(t, func(w *world) {
+		h := &hang{open: make(chan struct{})}
+		w.rdb.AddHook(h)
+		c := w.client(client.WithTTL(time.Hour))
+		l := must[*client.Lease](t)(c.Acquire(w.ctx, "k"))
+		h.on.Store(true)
+		var all sync.WaitGroup
+		for range 256 {
+			all.Go(func() { _, _ = c.Inspect(w.ctx, "x") })
+			time.Sleep(60 * time.Millisecond)
+		}
+		start := time.Now()
+		if err := l.Extend(context.Background(), 2*time.Hour); !errors.Is(err, client.ErrUnavailable) {
+			t.Error(err)
+		}
+		if d := time.Since(start); d > 2*client.DefaultCommandTimeout {
+			t.Errorf("it took %v", d)
+		}
+		h.on.Store(false)
+		close(h.open)
+		all.Wait()
+		if err := l.Extend(w.ctx, 2*time.Hour); err != nil {
+			t.Error(err)
 		}
 	})
 }

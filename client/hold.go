@@ -40,6 +40,8 @@ type hold struct {
 	mu        sync.Mutex
 	mode      Mode
 	next      func(*Tenure) bool // who may have the lock next; see Lease.Offer
+	passed    bool               // its token is another lease's now
+	asking    *atomic.Int32      // attempts of its call under way
 	handles   int
 	ttl       time.Duration // of later renewals
 	deadline  deadline
@@ -88,7 +90,7 @@ type grant struct {
 func (c *Client) newLease(g grant) *Lease {
 	call := g.req.call
 	h := &hold{
-		client: c, key: g.req.Key, keys: g.req.Keys, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
+		asking: &call.asking, client: c, key: g.req.Key, keys: g.req.Keys, class: g.req.Class, mode: g.req.Mode, owner: g.req.Owner,
 		id: g.id, fence: g.fence,
 		granted: time.Now(), minHold: g.req.MinHold, maxTTL: g.req.MaxTTL, straggler: g.straggler,
 		renewInterval: call.opts.renewInterval, noRenewal: g.noRenewal,

@@ -22,7 +22,7 @@ func NewLocalLease(r Request) (*Lease, error) {
 	}
 	id := leaseID{call.locks, call.token}
 	call.mu.Unlock()
-	return call.granted(grant{req: r, sent: time.Now(), ttl: max(r.TTL, r.MinHold), id: id, degraded: true, noRenewal: true}), nil
+	return call.grant(grant{req: r, sent: time.Now(), ttl: max(r.TTL, r.MinHold), id: id, degraded: true, noRenewal: true})
 }
 
 // localDeadline needs no allowance for drift: one clock counts.

@@ -47,6 +47,9 @@ func (c *Client) AcquireAll(ctx context.Context, keys []string, opts ...AcquireO
 func (c *Client) ask(ctx context.Context, req Request, id leaseID, traceparent string, w *waiter) (all acquireResult, left bool, err error) {
 	parts := c.store.parts(id)
 	for i, part := range parts {
+		if len(parts) > 1 {
+			req.call.took(i + 1) // it may, whatever the answer
+		}
 		v, left, err := c.eval(ctx, opAcquire, c.commandTimeout, req.settle, c.store.acquireEval(part, req, traceparent, w))
 		if left || err != nil {
 			return all, left, err
@@ -57,13 +60,11 @@ func (c *Client) ask(ctx context.Context, req Request, id leaseID, traceparent s
 		}
 		if !result.granted {
 			result.which += i
-			return result, false, c.letGo(ctx, req.call, leaseID{id.locks[i:], id.token})
+			left, err := c.letGo(ctx, req.call, leaseID{id.locks[i:], id.token})
+			return result, left, err
 		}
 		result.fence = max(result.fence, all.fence)
 		all = result
-		if len(parts) > 1 {
-			req.call.took(i + 1)
-		}
 	}
 	return all, false, nil
 }
@@ -71,15 +72,12 @@ func (c *Client) ask(ctx context.Context, req Request, id leaseID, traceparent s
 // letGo releases those of rest, which begins with a lock that is held, that an earlier
 // attempt of the call took: nobody may wait for a lock while it has one that comes
 // after it.
-func (c *Client) letGo(ctx context.Context, call *Call, rest leaseID) error {
+func (c *Client) letGo(ctx context.Context, call *Call, rest leaseID) (left bool, err error) {
 	taken := call.tookAll() - (len(call.locks) - len(rest.locks))
 	if taken <= 1 {
-		return nil
+		return false, nil
 	}
 	behind := leaseID{rest.locks[1:taken], rest.token}
-	_, left, err := c.standing(ctx, opRelease, c.store.releaseEvals(behind, 0, 0), nil)
-	if left {
-		return contextError(ctx)
-	}
-	return err
+	_, left, err = c.standing(ctx, opRelease, c.store.releaseEvals(behind, 0, 0), nil)
+	return left, err
 }

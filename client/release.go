@@ -23,6 +23,7 @@ func (h *hold) leave(ctx context.Context) error {
 	case h.phase == phaseLive:
 		h.phase, h.reason = phaseLeaving, EndReleased
 		t, next := h.tenure(time.Now()), h.next
+		h.passed = t != nil // for whoever cleans up meanwhile
 		h.mu.Unlock()
 		h.stop(&Error{Op: opRelease, Key: h.key, Err: ErrReleased})
 		if t != nil && next(t) {
@@ -30,11 +31,18 @@ func (h *hold) leave(ctx context.Context) error {
 			h.finish(EndReleased, "", ErrReleased)
 			return nil
 		}
+		h.mu.Lock()
+		h.passed = false
+		h.mu.Unlock()
 		return h.free(ctx)
 	case h.reason == EndLost || h.reason == EndExpired || h.reason == EndConflict || h.deadline.passed(time.Now()):
 		reason := h.reason
+		kept := (reason == EndCanceled || reason == EndMaxHold) && h.unsure && time.Now().Before(h.lastKey)
 		h.mu.Unlock()
 		h.awaitEnd()
+		if kept { // by a renewal that was not answered
+			h.client.janitor.add(h.removal())
+		}
 		return fmt.Errorf("%w: the lease had ended (%s)", ErrNotHeld, reason)
 	}
 	last := h.handles == 0
@@ -145,4 +153,11 @@ func releaseContext(ctx context.Context, bound time.Duration) (context.Context, 
 		return context.WithTimeoutCause(ctx, bound, &TimeoutError{Limit: "release timeout", After: bound})
 	}
 	return context.WithTimeoutCause(context.WithoutCancel(ctx), releaseGrace, contextError(ctx))
+}
+
+// passedOn tells whether the token is another lease's now.
+func (h *hold) passedOn() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.passed
 }

@@ -60,8 +60,19 @@ func (t *Tenure) Fits(c *Call) bool {
 // Redis; where the call ends without an attempt, the lock is given back.
 func (c *Call) Inherit(t *Tenure) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tenure, c.token, c.engaged, c.dirty = t, t.id.token, true, c.dirty || t.straggler
+	w, before := c.waiter, (*removal)(nil)
+	if c.token != "" && (c.dirty || c.engaged) {
+		before = c.removal(c.token, c.dirty) // what it had asked for under another token
+	}
+	c.waiter = nil
+	c.tenure, c.token, c.engaged, c.dirty = t, t.id.token, true, t.straggler
+	c.mu.Unlock()
+	if w != nil {
+		c.client.waiters.leave(w)
+	}
+	if before != nil {
+		c.client.janitor.add(before)
+	}
 }
 
 // disinherit gives back a tenure that the call has not used.
@@ -91,7 +102,8 @@ func (t *Tenure) GiveBack() {
 func (c *Call) inherited(req Request) (grant, bool) {
 	c.mu.Lock()
 	t := c.tenure
-	good := t != nil && req.TTL == t.ttl && req.MaxTTL == t.maxTTL && t.deadline.left(time.Now()) >= t.first/4
+	good := t != nil && req.TTL == t.ttl && req.MaxTTL == t.maxTTL &&
+		req.MinHold == 0 && req.Mode == Exclusive && req.Owner == "" && t.deadline.left(time.Now()) >= t.first/4
 	if good {
 		c.tenure, c.wake = nil, WakeLocal
 	}
@@ -108,7 +120,7 @@ func (c *Call) inherited(req Request) (grant, bool) {
 // go back to Redis. Its caller holds h.mu.
 func (h *hold) tenure(now time.Time) *Tenure {
 	fit := h.next != nil && !h.degraded.Load() && !h.noRenewal && h.mode == Exclusive && h.owner == "" && h.minHold == 0 &&
-		len(h.id.locks) == 1 && h.renewErr == nil
+		len(h.id.locks) == 1 && h.renewErr == nil && h.asking.Load() == 0
 	if !fit || h.grants >= maxTenureGrants || now.Sub(h.since) >= maxTenure || h.deadline.left(now) < h.first/2 {
 		return nil
 	}

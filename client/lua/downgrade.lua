@@ -9,9 +9,6 @@ local function downgrade(k)
   if not h then return 0 end
   if not holds(k, h, token) then return -1 end
   if h.mode ~= 'x' then return 1 end
-  if h.group and h.count > 1 then
-    return redis.error_reply('INVALID other leases of the owner hold the lock exclusively')
-  end
   local rec = string.gsub(h.rec, ' mode=x ', ' mode=s ')
   redis.call('DEL', k.members, k.info)
   redis.call('ZADD', k.members, int(now + h.left), token)
@@ -22,11 +19,13 @@ local function downgrade(k)
   return 1
 end
 
-local result = 1
 for i = 1, #KEYS, 6 do
-  local one = downgrade(keys(i))
-  if type(one) == 'table' then return one end
-  result = math.min(result, one)
+  local h = holders(keys(i))
+  if h and h.mode == 'x' and h.group and h.count > 1 and holds(keys(i), h, token) then
+    return redis.error_reply('INVALID other leases of the owner hold the lock exclusively')
+  end
 end
+local result = 1
+for i = 1, #KEYS, 6 do result = math.min(result, downgrade(keys(i))) end
 tell()
 return result
