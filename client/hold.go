@@ -113,7 +113,8 @@ func (c *Client) newLease(g grant) *Lease {
 		h.renewAt = h.granted.Add(min(h.deadline.left(h.granted)/3, h.interval()))
 	}
 	if t := g.tenure; t != nil {
-		h.since, h.grants, h.deadline, h.lastKey, h.renewAt = t.since, t.grants, t.deadline, t.lastKey, t.renewAt
+		h.since, h.grants, h.deadline, h.lastKey = t.since, t.grants, t.deadline, t.lastKey
+		h.renewAt = h.granted.Add(min(h.deadline.left(h.granted)/3, h.interval()))
 		h.straggler, h.unsure = t.straggler, t.unsure
 	}
 	lease := &Lease{hold: h, ctx: h.ctx, done: make(chan struct{})}

@@ -29,7 +29,6 @@ type Tenure struct {
 	interval  time.Duration
 	maxTTL    time.Duration
 	lastKey   time.Time
-	renewAt   time.Time
 	straggler bool
 	unsure    bool
 }
@@ -126,5 +125,5 @@ func (h *hold) tenure(now time.Time) *Tenure {
 	}
 	return &Tenure{client: h.client, key: h.key, id: h.id, class: h.class, fence: h.fence + 1, grants: h.grants + 1, since: h.since,
 		deadline: h.deadline, first: h.first, ttl: h.ttl, interval: h.renewInterval, maxTTL: h.maxTTL,
-		lastKey: h.lastKey, renewAt: h.renewAt, straggler: h.straggler, unsure: h.unsure}
+		lastKey: h.lastKey, straggler: h.straggler, unsure: h.unsure}
 }
