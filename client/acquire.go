@@ -30,7 +30,11 @@ func (c *Client) TryAcquire(ctx context.Context, key string, opts ...AcquireOpti
 
 func (c *Client) acquire(ctx context.Context, key string, wait bool, opts []AcquireOption) (*Lease, error) {
 	o := c.defaults
-	if err := errors.Join(checkKey(ctx, key), o.apply(opts)); err != nil {
+	err := checkKey(ctx, key)
+	if err == nil {
+		err = o.apply(opts)
+	}
+	if err != nil {
 		return nil, &Error{Op: opAcquire, Key: key, Err: err}
 	}
 	if o.reentrant {

@@ -105,7 +105,7 @@ func build(rdb redis.UniversalClient, opts []Option) (*Client, error) {
 	c.scheduler = newScheduler(c)
 	c.janitor.client = c
 	c.waiters = newWaiters(c)
-	if !cfg.noSharing && shared(rdb) {
+	if !cfg.noSharing && c.store.oneServer() {
 		c.flights = &flights{client: c}
 	}
 	c.closing, c.close = context.WithCancelCause(context.Background())

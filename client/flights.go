@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -284,9 +282,13 @@ func (f *flights) giveUp(aboard []*passenger, cause error) {
 	}
 }
 
-// shared tells whether commands to rdb may share round trips: those of one server. In
-// a Cluster one node that hangs would hold up the commands for the others.
-func shared(rdb redis.UniversalClient) bool {
-	_, one := rdb.(*redis.Client)
-	return one
+// WithoutSharedRoundTrips sends each command by itself. Default: on one server
+// (*redis.Client) those that come while four are under way share the next round trip,
+// as a pipeline. (In a Cluster one node that hangs would hold up the commands for the
+// others.)
+func WithoutSharedRoundTrips() Option {
+	return clientOption(func(c *config) error {
+		c.noSharing = true
+		return nil
+	})
 }

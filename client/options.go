@@ -254,29 +254,6 @@ func WithGate(name string) Option {
 	})
 }
 
-// WithoutLocalHandOver has each Release give the lock back to Redis, even where the
-// next who waits for it is of this process. Default: a lock that many in one process
-// want is passed on among them without asking Redis, up to 32 times or for 20 ms in a
-// row, where they ask for it with equal options, exclusively and with renewal. Each of
-// their leases has a fence of its own, but they share a token, and others see the first
-// of them in the holder record.
-func WithoutLocalHandOver() Option {
-	return clientOption(func(c *config) error {
-		c.noHandOver = true
-		return nil
-	})
-}
-
-// WithoutSharedRoundTrips sends each command by itself. Default: on one server
-// (*redis.Client) those that come while four are under way share the next round trip,
-// as a pipeline.
-func WithoutSharedRoundTrips() Option {
-	return clientOption(func(c *config) error {
-		c.noSharing = true
-		return nil
-	})
-}
-
 // WithLogger sets where the Client logs transitions. Default slog.Default, also
 // for nil.
 func WithLogger(l *slog.Logger) Option {

@@ -3,8 +3,6 @@ package client
 import (
 	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const pollBatch = 512 // waiters in one poll
@@ -13,7 +11,7 @@ const pollBatch = 512 // waiters in one poll
 func (q *waiters) poll(batch []*waiter) {
 	c := q.client
 	size := 1 // of what must share a slot
-	if _, single := c.store.rdb.(*redis.Client); single {
+	if c.store.oneServer() {
 		size = pollBatch
 	}
 	var evals []eval

@@ -152,3 +152,17 @@ func TestAnOwnersLongTTLIsNotCutByAShortOne(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for an owner with several leases waits for the last of them to end.
+func TestTheTimeLeftIsThatOfAnOwnersLastLease(t *testing.T) {
+	simulate(t, func(w *world) {
+		a, b := w.client(), w.client()
+		for _, ttl := range []time.Duration{2 * time.Second, 20 * time.Second} {
+			must[*client.Lease](t)(a.Acquire(w.ctx, "k", client.WithOwner("o"), client.WithTTL(ttl), client.WithoutRenewal()))
+		}
+		var held *client.HeldError
+		if _, err := b.TryAcquire(w.ctx, "k"); !errors.As(err, &held) || held.TTL < 10*time.Second {
+			t.Errorf("%v: the lock is held for 20 s", err)
+		}
+	})
+}

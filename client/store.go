@@ -37,6 +37,12 @@ type store struct {
 	seen    atomic.Uint64
 }
 
+// oneServer tells whether one server has all the keys.
+func (s *store) oneServer() bool {
+	_, one := s.rdb.(*redis.Client)
+	return one
+}
+
 type acquireResult struct {
 	granted   bool
 	fence     uint64 // of the grant, or the last one when it was refused
@@ -81,7 +87,7 @@ func (s *store) acquireEval(id leaseID, req Request, traceparent string, w *wait
 // parts divides a lease into what one script may take: all of it on one server, each
 // lock alone where they may be on several.
 func (s *store) parts(id leaseID) []leaseID {
-	if _, one := s.rdb.(*redis.Client); one || len(id.locks) == 1 {
+	if s.oneServer() || len(id.locks) == 1 {
 		return []leaseID{id}
 	}
 	parts := make([]leaseID, len(id.locks))

@@ -33,6 +33,19 @@ type Tenure struct {
 	unsure    bool
 }
 
+// WithoutLocalHandOver has each Release give the lock back to Redis, even where the
+// next who waits for it is of this process. Default: a lock that many in one process
+// want is passed on among them without asking Redis, up to 32 times or for 20 ms in a
+// row, where they ask for it with equal options, exclusively and with renewal. Each of
+// their leases has a fence of its own, but they share a token, and others see the first
+// of them in the holder record.
+func WithoutLocalHandOver() Option {
+	return clientOption(func(c *config) error {
+		c.noHandOver = true
+		return nil
+	})
+}
+
 // Offer has Release ask next, before it gives the lock back, whether somebody in this
 // process is to have it next: for the layer that lines up those who wait. next must
 // not block, and reports whether it has passed the tenure to a call by Call.Inherit.

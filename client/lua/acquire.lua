@@ -58,10 +58,7 @@ local function take(k)
 end
 
 local function refuse(k, i)
-  local h, left = k.h, k.h.left
-  if h.group and h.mode == w.mode and h.count > 0 then -- it waits for one slot
-    left = tonumber(redis.call('ZRANGE', k.members, 0, 0, 'WITHSCORES')[2]) - now
-  end
+  local h, left = k.h, timeLeft(k, k.h, w)
   if not queues then return {0, left, h.rec, 0, '0', '0', i} end
   local ticket = redis.call('ZSCORE', k.queue, token)
   if not ticket then

@@ -73,6 +73,12 @@ local function admits(h, w)
   return h.mode == 's' or h.count < tonumber(string.sub(h.mode, 2))
 end
 
+-- How long w waits at most until h makes way: one of them for a slot, else all.
+local function timeLeft(k, h, w)
+  if h.mode ~= w.mode or string.sub(h.mode, 1, 1) ~= 'n' or h.count == 0 then return h.left end
+  return tonumber(redis.call('ZRANGE', k.members, 0, 0, 'WITHSCORES')[2]) - now
+end
+
 -- Whether one of those who hold the lock is of that owner.
 local function kin(k, h, owner)
   if owner == '-' or not h or not h.group then return false end

@@ -18,10 +18,7 @@ local function poll(k, token, known)
   if not rank or not h then return {2} end
   local w = waiter(token, entry)
   if kin(k, h, w.owner) then return {2} end
-  local left, rec = h.left, h.rec
-  if h.group and h.mode == w.mode and h.count > 0 then
-    left = tonumber(redis.call('ZRANGE', k.members, 0, 0, 'WITHSCORES')[2]) - now
-  end
+  local left, rec = timeLeft(k, h, w), h.rec
   if h.state ~= 'foreign' and get(rec, 'fence') == known then rec = false end
   return {0, left, rank + 1, int(lastFence(k) or 0), rec}
 end
