@@ -250,11 +250,12 @@ func TestC070TicketsDoNotDrift(t *testing.T) {
 			}
 		}
 	}
+	work.Wait()
+	s.awaitQueue("k", 1) // the others have left
 	dead.kill()
 	live := s.waiting("k")
 	s.release(holder)
 	s.release(s.granted(live, 4*time.Second+soon))
-	work.Wait()
 }
 
 // C071: those who wait for long keep their places.
